@@ -1,0 +1,77 @@
+"""What a consumer is, and which event types there are.
+
+Apps declare both in their `consumers.py` and `events.py`; `messaging.apps` finds the
+`consumers` modules at start. Nothing here knows what a material is.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS
+
+from messaging.envelope import Event
+
+
+class Outcome(StrEnum):
+    """What became of one delivered event; the first three are kept with its receipt."""
+
+    APPLIED = "applied"
+    DUPLICATE = "duplicate"
+    STALE = "stale"
+    RETRIED = "retried"
+    DEAD = "dead"
+
+
+# Called inside the transaction that also holds the receipts, with events that this consumer
+# has never handled, in order of arrival. Returns the ids of the events that changed nothing
+# because the projection already knows an equal or newer revision. Must not commit, must lock
+# rows in a fixed order (sorted keys), and may raise anything: the transaction is rolled back.
+Apply = Callable[[Sequence[Event], str], set[str]]
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """One subscriber of facts, with its own queues, receipts and projection."""
+
+    name: str
+    patterns: tuple[str, ...]
+    apply: Apply
+    database: str = DEFAULT_DB_ALIAS
+
+
+_consumers: dict[str, Consumer] = {}
+_event_types: dict[tuple[str, int], type[Any]] = {}
+
+
+def register_consumer(consumer: Consumer) -> None:
+    """Make `consume NAME` and its queues known. A name may be registered once."""
+    if consumer.name in _consumers:
+        raise ValueError(f"consumer {consumer.name!r} is registered twice")
+    _consumers[consumer.name] = consumer
+
+
+def register_event_type(name: str, *, version: int, data: type[Any]) -> None:
+    """Make one `type` and `schemaVersion` decodable; `data` is a msgspec Struct."""
+    if _event_types.setdefault((name, version), data) is not data:
+        raise ValueError(f"event type {name!r} version {version} is registered twice")
+
+
+def consumers() -> tuple[Consumer, ...]:
+    """Every registered consumer, sorted by name."""
+    return tuple(_consumers[name] for name in sorted(_consumers))
+
+
+def consumer(name: str) -> Consumer:
+    """The consumer of that name. Raises LookupError that lists the known names."""
+    try:
+        return _consumers[name]
+    except KeyError:
+        known = ", ".join(sorted(_consumers)) or "none"
+        raise LookupError(f"no consumer {name!r}; there are: {known}") from None
+
+
+def event_types() -> Mapping[tuple[str, int], type[Any]]:
+    """(type, schemaVersion) -> the msgspec Struct of its `data`."""
+    return _event_types
