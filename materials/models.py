@@ -1,0 +1,187 @@
+"""What editors own: materials with their drafts, and the facts published about them.
+
+Written by `materials.actions` alone. A draft stands apart from what is published: readers'
+projections learn only of revisions, through events.
+"""
+
+from typing import Self
+
+from django.conf import settings
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Length
+from django.db.models.lookups import LessThanOrEqual
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from materials.content import Content
+
+validate_material_id = RegexValidator(
+    r"\A[a-z0-9][a-z0-9._-]{0,63}\Z",
+    _(
+        "Use 1 to 64 characters: small Latin letters, digits, “.”, “_” and “-”, "
+        "the first one a letter or a digit."
+    ),
+)
+
+
+class MaterialQuerySet(models.QuerySet["Material"]):
+    def locked(self) -> Self:
+        """Rows held until the transaction ends; on SQLite the transaction itself is the lock."""
+        return self.select_for_update(no_key=True)
+
+    def matching(self, words: str) -> Self:
+        """Materials whose id, title or tags hold every one of the words, in any case."""
+        found = self
+        for word in words.casefold().split():
+            found = found.filter(search_key__contains=word)
+        return found
+
+
+class Material(models.Model):
+    """One material: its draft, its state, and the number of its last fact."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft", _("draft")
+        PUBLISHED = "published", _("published")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+
+    material_id = models.CharField(max_length=64, unique=True, validators=[validate_material_id])
+    title = models.CharField(max_length=200)
+    summary = models.CharField(max_length=500, blank=True)
+    body = models.TextField(blank=True)
+    language = models.CharField(max_length=35, blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    version = models.PositiveBigIntegerField(
+        default=1, help_text="Grows with every change of the draft."
+    )
+    state = models.CharField(max_length=9, choices=State, default=State.DRAFT)
+    revision = models.BigIntegerField(default=0, help_text="Number of the last fact; 0 for none.")
+    differs = models.BooleanField(
+        default=True, help_text="The draft is not what was last published."
+    )
+    search_key = models.TextField(editable=False, default="")
+    created_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_by = models.CharField(max_length=150)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    objects = MaterialQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-updated_at", "-id"]
+        verbose_name = _("material")
+        verbose_name_plural = _("materials")
+        default_permissions = ("add", "change", "view")
+        permissions = [
+            ("publish_material", "Can publish material"),
+            ("withdraw_material", "Can withdraw material"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=["draft", "published", "withdrawn"]),
+                name="material_state",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state="draft", revision=0)
+                | (~models.Q(state="draft") & models.Q(revision__gte=1)),
+                name="material_has_facts_once_published",
+            ),
+            models.CheckConstraint(condition=~models.Q(material_id=""), name="material_id_given"),
+            models.CheckConstraint(condition=~models.Q(title=""), name="material_title_given"),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("material_id"), 64), name="material_id_length"
+            ),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("title"), 200), name="material_title_length"
+            ),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("summary"), 500), name="material_summary_length"
+            ),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("body"), 200_000), name="material_body_length"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["-updated_at", "-id"], name="material_newest"),
+            models.Index(fields=["state", "-updated_at", "-id"], name="material_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return self.material_id
+
+    @property
+    def content(self) -> Content:
+        """The draft."""
+        return Content(
+            title=self.title,
+            summary=self.summary,
+            body=self.body,
+            language=self.language,
+            tags=tuple(self.tags),
+        )
+
+
+class Revision(models.Model):
+    """One fact about a material: what was published, or why it was withdrawn. Never changes."""
+
+    class Kind(models.TextChoices):
+        PUBLISHED = "published", _("published")
+        WITHDRAWN = "withdrawn", _("withdrawn")
+
+    material = models.ForeignKey(
+        Material,
+        to_field="material_id",
+        on_delete=models.PROTECT,
+        related_name="revisions",
+        db_index=False,  # the unique constraint below begins with it
+    )
+    number = models.BigIntegerField()
+    kind = models.CharField(max_length=9, choices=Kind)
+    title = models.CharField(max_length=200, blank=True)
+    summary = models.CharField(max_length=500, blank=True)
+    body = models.TextField(blank=True)
+    language = models.CharField(max_length=35, blank=True)
+    tags = models.JSONField(default=list, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    actor = models.CharField(max_length=150, help_text="Who did it, by name, for ever.")
+    happened_at = models.DateTimeField()
+    event_id = models.UUIDField(unique=True)
+
+    class Meta:
+        ordering = ["-number"]
+        verbose_name = _("revision")
+        verbose_name_plural = _("revisions")
+        default_permissions = ("view",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["material", "number"], name="revision_once_per_material"
+            ),
+            models.CheckConstraint(condition=models.Q(number__gte=1), name="revision_number"),
+            models.CheckConstraint(
+                condition=(models.Q(kind="published", reason="") & ~models.Q(title=""))
+                | models.Q(kind="withdrawn", title="", summary="", body=""),
+                name="revision_published_or_withdrawn",
+            ),
+            models.CheckConstraint(condition=~models.Q(actor=""), name="revision_actor_given"),
+            models.CheckConstraint(
+                condition=LessThanOrEqual(Length("reason"), 500), name="revision_reason_length"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.material_id} r{self.number} {self.kind}"
+
+    @property
+    def content(self) -> Content:
+        """What was published; empty for a withdrawal."""
+        return Content(
+            title=self.title,
+            summary=self.summary,
+            body=self.body,
+            language=self.language,
+            tags=tuple(self.tags),
+        )

@@ -1,0 +1,40 @@
+"""Why an editor's act did not happen. Each carries one sentence for the person who tried.
+
+Nothing was changed and no event exists when one of these is raised.
+"""
+
+from collections.abc import Mapping, Sequence
+
+
+class ActionRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+    """The act is not possible now; the sentence says why and what to do."""
+
+
+class UnknownMaterial(ActionRefused):
+    """There is no material of that id."""
+
+
+class NothingChanged(ActionRefused):
+    """Exactly this content is published already."""
+
+
+class NotPublished(ActionRefused):
+    """A draft, or a material that is withdrawn already, cannot be withdrawn."""
+
+
+class DraftChanged(ActionRefused):
+    """Somebody saved another draft since this one was opened; theirs stands."""
+
+
+class TryAgain(ActionRefused):
+    """The database was busy with others for too long. The same act may work now."""
+
+
+class InvalidMaterial(ActionRefused):
+    """Fields that the contract does not allow: sentences by field in `errors`."""
+
+    def __init__(self, errors: Mapping[str, Sequence[str]]) -> None:
+        self.errors = {field: list(sentences) for field, sentences in errors.items()}
+        super().__init__(
+            " ".join(f"{field}: {' '.join(sentences)}" for field, sentences in self.errors.items())
+        )
