@@ -46,6 +46,7 @@ class OutboxMessage(models.Model):
     class Meta:
         ordering = ["id"]
         verbose_name = "outbox message"
+        permissions = [("retry_outboxmessage", "Can try a failed outbox message again")]
         constraints = [
             models.UniqueConstraint(
                 fields=["event_id"], condition=models.Q(consumer=""), name="outbox_one_per_event"
