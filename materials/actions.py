@@ -10,6 +10,7 @@ Inside a transaction of the caller's the act becomes part of it.
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, OperationalError, transaction
@@ -290,6 +291,6 @@ def _store_fact(
     revision.actor = actor
     revision.user = user
     revision.happened_at = event.occurred_at
-    revision.event_id = event.event_id
+    revision.event_id = UUID(event.event_id)
     revision.save(force_insert=True)
     outbox.record(event)
