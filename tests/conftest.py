@@ -1,0 +1,27 @@
+"""Fixtures for every test; see CONTRIBUTING for a list of what there is."""
+
+import pytest
+
+from tests.environment import run_folder
+
+pytest_plugins = [
+    "tests.broker_node",
+    "tests.postgres_cluster",
+    "tests.processes.harness",
+]
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(worker_id: str) -> None:
+    """The test database: a file on SQLite (threads and locks behave as in life), never memory.
+
+    Its name is this run's and this worker's own, so that runs may share one server.
+    """
+    from django.conf import settings
+
+    default = settings.DATABASES["default"]
+    run = run_folder().name.rpartition("-")[2]
+    if default["ENGINE"].endswith("sqlite3"):
+        default["TEST"]["NAME"] = str(run_folder() / f"test-{worker_id}.sqlite3")
+    else:
+        default["TEST"]["NAME"] = f"test_{run}_{worker_id}".lower()

@@ -1,0 +1,112 @@
+"""A committed database for tests that run real processes, copied from a migrated template."""
+
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from django.db import connections
+
+from catalogsite.databases import read_database
+from tests.environment import PROJECT, clean_environment, run_folder
+from tests.file_lock import locked
+from tests.processes.command import manage
+
+
+def fresh_database(run_url: str) -> str:
+    """The URL of a new, migrated database on the server (or beside the file) of the run."""
+    name = f"d{uuid.uuid4().hex[:12]}"
+    if run_url.startswith("sqlite:"):
+        path = run_folder() / f"{name}.sqlite3"
+        shutil.copyfile(_sqlite_template(), path)
+        return f"sqlite:///{path}"
+    template = _postgres_template(run_url)
+    _execute(run_url, f"CREATE DATABASE {name} TEMPLATE {template}")
+    return _with_database(run_url, name)
+
+
+def drop_database(url: str, *, run_url: str) -> None:
+    """Whoever is still connected is cut off."""
+    if url.startswith("sqlite:"):
+        path = url.removeprefix("sqlite:///")
+        for suffix in ("", "-wal", "-shm"):
+            Path(path + suffix).unlink(missing_ok=True)
+    else:
+        name = urlsplit(url).path[1:]
+        _execute(run_url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+def migrate(url: str) -> None:
+    """Run the migrations there, as a user would."""
+    done = subprocess.run(
+        manage("migrate", "--verbosity=0"),
+        cwd=PROJECT,
+        env=environment_for(url),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"migrate failed:\n{done.stdout}{done.stderr}"
+
+
+def environment_for(url: str, **settings: str) -> dict[str, str]:
+    """The environment of a command that works on that database."""
+    needed = {"SECRET_KEY": "for tests alone", "DATABASE_URL": url}
+    return clean_environment() | needed | settings
+
+
+@contextmanager
+def orm_on(url: str) -> Iterator[None]:
+    """Inside, the ORM of this process (every thread of it) works on that database."""
+    settings = connections.settings["default"]
+    before = dict(settings)
+    connections["default"].close()
+    _take(settings, read_database(url, name="DATABASE_URL", root=PROJECT))
+    try:
+        yield
+    finally:
+        connections["default"].close()
+        settings.clear()
+        settings.update(before)
+
+
+def _take(settings: dict[str, object], entry: Mapping[str, object]) -> None:
+    for key in ("NAME", "HOST", "PORT", "USER", "PASSWORD", "OPTIONS"):
+        settings[key] = entry.get(key, "")
+
+
+def _sqlite_template() -> Path:
+    path = run_folder() / "template.sqlite3"
+    with locked(run_folder() / "template.lock"):
+        if not path.exists():
+            draft = path.with_name("template-draft.sqlite3")
+            draft.unlink(missing_ok=True)
+            migrate(f"sqlite:///{draft}")
+            draft.rename(path)
+    return path
+
+
+def _postgres_template(run_url: str) -> str:
+    name = f"template_{run_folder().name.rpartition('-')[2]}".lower()
+    done = run_folder() / f"{name}.done"
+    with locked(run_folder() / "template.lock"):
+        if not done.exists():
+            _execute(run_url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+            _execute(run_url, f"CREATE DATABASE {name}")
+            migrate(_with_database(run_url, name))
+            done.touch()
+    return name
+
+
+def _execute(run_url: str, statement: str) -> None:
+    with psycopg.connect(_with_database(run_url, "postgres"), autocommit=True) as connection:
+        connection.execute(statement)
+
+
+def _with_database(url: str, name: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
