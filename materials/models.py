@@ -4,6 +4,7 @@ Written by `materials.actions` alone. A draft stands apart from what is publishe
 projections learn only of revisions, through events.
 """
 
+import re
 from typing import Self
 
 from django.conf import settings
@@ -16,13 +17,19 @@ from django.utils.translation import gettext_lazy as _
 
 from materials.content import Content
 
+_MATERIAL_ID = re.compile(r"\A[a-z0-9][a-z0-9._-]{0,63}\Z")
 validate_material_id = RegexValidator(
-    r"\A[a-z0-9][a-z0-9._-]{0,63}\Z",
+    _MATERIAL_ID,
     _(
         "Use 1 to 64 characters: small Latin letters, digits, “.”, “_” and “-”, "
         "the first one a letter or a digit."
     ),
 )
+
+
+def is_material_id(text: str) -> bool:
+    """Whether the contract takes this as a material's id."""
+    return bool(_MATERIAL_ID.search(text))
 
 
 class MaterialQuerySet(models.QuerySet["Material"]):

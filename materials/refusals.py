@@ -6,7 +6,7 @@ Nothing was changed and no event exists when one of these is raised.
 from collections.abc import Mapping, Sequence
 
 
-class ActionRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+class ActionRefused(Exception):
     """The act is not possible now; the sentence says why and what to do."""
 
 

@@ -1,0 +1,64 @@
+"""`import_materials DIR`: a folder of Markdown files becomes drafts, or published materials."""
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from materials.importing import Change, import_folder
+from materials.management.actor import add_actor
+from materials.management.ending import database_is_away_fails, stop_signals
+from messaging.process import FAILED
+
+
+class Command(BaseCommand):
+    help = (
+        "Take in the Markdown files of a folder (not of its subfolders). Each begins with YAML "
+        "front matter: title, and optionally id (else the file's name), summary, tags, language. "
+        "A file becomes a draft; one that says what the draft says already is left alone. "
+        "A file that cannot be taken is reported and the rest goes on; the exit code is then 1."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", metavar="DIR", type=_folder, help="folder with *.md files")
+        parser.add_argument(
+            "--publish",
+            action="store_true",
+            help="publish what is new, changed or still unpublished; "
+            "what is withdrawn comes back only with a changed file",
+        )
+        add_actor(parser)
+
+    def handle(self, *args: Any, folder: Path, publish: bool, actor: str, **options: Any) -> None:
+        counts: Counter[str] = Counter()
+        with stop_signals() as stopping, database_is_away_fails():
+            for report in import_folder(folder, publish=publish, actor=actor):
+                counts[report.change] += 1
+                counts["published"] += report.published
+                if report.change is Change.FAILED:
+                    place = report.file_name + (f":{report.line}" if report.line else "")
+                    self.stderr.write(f"{place}: {report.fault}")
+                if stopping():
+                    self.stderr.write("Stopped on request; the files so far are done.")
+                    break
+        total = sum(counts[change] for change in Change)
+        if not total:
+            raise CommandError(f"There is no Markdown file (*.md) in {folder}.", returncode=FAILED)
+        self.stdout.write(
+            f"{total} files: {counts['created']} new, {counts['edited']} changed, "
+            f"{counts['unchanged']} unchanged, {counts['failed']} failed; "
+            f"{counts['published']} published."
+        )
+        if counts[Change.FAILED]:
+            raise CommandError(f"{counts[Change.FAILED]} files failed.", returncode=FAILED)
+
+
+def _folder(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a folder" if path.exists() else f"there is no folder {text!r}"
+        )
+    return path
