@@ -10,7 +10,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
@@ -197,7 +197,7 @@ class Envelope(Struct, Generic[Data], rename="camel"):
 
 
 @cache
-def _envelope_of(data_type: type[Any]) -> Any:
+def _envelope_of(data_type: Hashable) -> Any:
     return Envelope[data_type]  # type: ignore[valid-type]
 
 
@@ -219,8 +219,11 @@ def _data_type(document: dict[str, Any], types: EventTypes) -> type[Any]:
 
 
 def _sentence(error: msgspec.ValidationError) -> str:
-    # The path is in the text; it holds names of known fields alone, and no value.
-    return str(error)[:300]
+    # The path is in the text; it names known fields alone, and no value is quoted.
+    return _PATTERN.sub("in another form", str(error))[:200]
+
+
+_PATTERN = re.compile(r"matching regex '.*'", re.DOTALL)
 
 
 def _refuse_null_data(data: dict[str, Any], data_type: type[Any]) -> None:

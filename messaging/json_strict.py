@@ -43,17 +43,17 @@ def parse(body: bytes) -> Parsed:
     _refuse_deep_nesting(text)
     try:
         document = _read(_PLAIN, text)
-        spell = _spell_plain
+        exact = False
     except _UnusualNumber:
         document = _read(_EXACT, text)
-        spell = _spell_exact
+        exact = True
     if type(document) is not dict:
         raise MalformedEvent(f"a JSON object is expected, not {_KINDS[type(document)]}")
     # Without a \u escape no string can hold a surrogate or U+0000: UTF-8 has no surrogates,
     # and the parser refuses raw control characters.
     if "\\u" in text:
         _refuse_unstorable_text(document)
-    return Parsed(document, spell(document, text))
+    return Parsed(document, _unmark(_MARKED.decode(text)) if exact else _write_plain(document))
 
 
 def without(canonical: bytes, *names: str) -> bytes:
@@ -183,19 +183,11 @@ def _refuse_unstorable_text(document: dict[str, Any]) -> None:
         raise MalformedEvent("a string or key holds U+0000")
 
 
-def _spell_plain(document: dict[str, Any], _text: str) -> bytes:
-    return _write_plain(document)
-
-
 def _mark(digits: str) -> str:
     return f"\0{digits}\0"
 
 
 _MARKED = _decoder(_mark, _mark)
-
-
-def _spell_exact(_document: dict[str, Any], text: str) -> bytes:
-    return _unmark(_MARKED.decode(text))
 
 
 def _unmark(document: dict[str, Any]) -> bytes:

@@ -27,7 +27,7 @@ def encode_value(pieces: list[bytes], value: Any) -> int:
 
 
 def _write_table(table: Mapping[Any, Any], depth: int) -> bytes:
-    written = []
+    written: list[bytes] = []
     for key, value in table.items():
         match key:
             case str():
