@@ -5,21 +5,20 @@ Nothing here knows what a material's data is: the types come from `messaging.reg
 """
 
 import json
-import os
 import re
-import threading
-import time
-import uuid
-from collections.abc import Hashable, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Struct
 
 from messaging.errors import InvalidAttempt, MalformedEvent, UnsupportedEvent
+from messaging.event_fields import Envelope
+from messaging.event_ids import new_event_id
+from messaging.event_times import read_time, write_time
 from messaging.json_strict import MAX_BODY_BYTES, parse, quote, without
 
 __all__ = [
@@ -72,7 +71,7 @@ def decode(body: bytes, types: EventTypes) -> Event:
     except msgspec.ValidationError as error:
         raise MalformedEvent(_sentence(error)) from error
     _refuse_null_data(document["data"], data_type)
-    occurred_at = _read_time(fields.occurred_at)
+    occurred_at = read_time(fields.occurred_at)
     return Event(
         event_id=fields.event_id,
         type=fields.type,
@@ -118,7 +117,7 @@ def new_event(
         "eventId": new_event_id(),
         "type": type,
         "schemaVersion": SCHEMA_VERSION,
-        "occurredAt": _write_time(occurred_at),
+        "occurredAt": write_time(occurred_at),
         "materialId": material_id,
         "revision": revision,
     }
@@ -151,57 +150,12 @@ def read_attempt(headers: Mapping[Any, object] | None) -> int:
     return attempt
 
 
-_last_id = 0
-_last_id_lock = threading.Lock()
-
-
-def new_event_id() -> str:
-    """A UUID version 7 (RFC 9562), greater than every earlier one of this process."""
-    global _last_id
-    milliseconds = time.time_ns() // 1_000_000
-    fresh = (milliseconds << 74) | int.from_bytes(os.urandom(10)) >> 6
-    with _last_id_lock:
-        if fresh >> 74 <= _last_id >> 74:
-            fresh = _last_id + 1 + (fresh & 0xFFFF_FFFF)
-        _last_id = fresh
-    value = (fresh >> 74) << 80 | 7 << 76 | (fresh >> 62 & 0xFFF) << 64
-    value |= 2 << 62 | (fresh & (1 << 62) - 1)
-    return str(uuid.UUID(int=value))
-
-
-# Python's `$` also matches before a final line feed, JSON Schema's does not. This is one for both.
-_END = r"$(?!\n)"
-EventId = Annotated[
-    str, Meta(pattern="^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}" + _END)
-]
-MaterialId = Annotated[
-    str, Meta(pattern="^[a-z0-9][a-z0-9._-]*" + _END, min_length=1, max_length=64)
-]
-Revision = Annotated[int, Meta(ge=1, le=2**63 - 1)]
-Actor = Annotated[str, Meta(min_length=1, max_length=150)]
-
-Data = TypeVar("Data")
-
-
-class Envelope(Struct, Generic[Data], rename="camel"):
-    """The fields of every event, as they stand on the wire."""
-
-    event_id: EventId
-    type: str
-    schema_version: int
-    occurred_at: str
-    material_id: MaterialId
-    revision: Revision
-    data: Data
-    actor: Actor | UnsetType = UNSET
-
-
 @cache
-def _envelope_of(data_type: Hashable) -> Any:
-    return Envelope[data_type]  # type: ignore[valid-type]
+def _envelope_of(data_type: Any) -> Any:
+    return Envelope[data_type]
 
 
-def _data_type(document: dict[str, Any], types: EventTypes) -> type[Any]:
+def _data_type(document: dict[str, Any], types: EventTypes) -> Any:
     """Type and version come first: an unknown version may have any other fields."""
     for name, expected, kind in (("type", str, "a string"), ("schemaVersion", int, "an integer")):
         if name not in document:
@@ -219,8 +173,10 @@ def _data_type(document: dict[str, Any], types: EventTypes) -> type[Any]:
 
 
 def _sentence(error: msgspec.ValidationError) -> str:
-    # The path is in the text; it names known fields alone, and no value is quoted.
-    return _PATTERN.sub("in another form", str(error))[:200]
+    # msgspec quotes no value, and its path names known fields alone.
+    says, _, path = str(error).rpartition(" - at `$")
+    says = _PATTERN.sub("in the form that the contract gives it", says or str(error))
+    return f"`{path.strip('.`') or 'event'}`: {says}"[:200]
 
 
 _PATTERN = re.compile(r"matching regex '.*'", re.DOTALL)
@@ -231,50 +187,7 @@ def _refuse_null_data(data: dict[str, Any], data_type: type[Any]) -> None:
     if None in data.values():
         for name in data_type.__struct_encode_fields__:
             if data.get(name, UNSET) is None:
-                raise MalformedEvent(f"`{name}` is null - at `$.data.{name}`")
-
-
-_TIME = re.compile(
-    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]"
-    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
-    r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
-)
-
-
-def _read_time(text: str) -> datetime:
-    """RFC 3339 to UTC, digits beyond the microsecond cut off, a leap second as the next second."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise MalformedEvent(f"`occurredAt` {quote(text)} is not an RFC 3339 time with an offset")
-    year, month, day, hour, minute, second, fraction, sign, hours, minutes = match.groups()
-    leap = second == "60"
-    try:
-        moment = datetime(
-            int(year),
-            int(month),
-            int(day),
-            int(hour),
-            int(minute),
-            59 if leap else int(second),
-            int(fraction[:6].ljust(6, "0")) if fraction else 0,
-            UTC,
-        )
-        if sign:
-            if int(hours) > 23 or int(minutes) > 59:
-                raise ValueError("offset out of range")
-            offset = timedelta(hours=int(hours), minutes=int(minutes))
-            moment = moment - offset if sign == "+" else moment + offset
-        if leap:
-            if (moment.hour, moment.minute) != (23, 59):
-                raise ValueError("a leap second comes at the end of a day in UTC")
-            moment += timedelta(seconds=1)
-    except (ValueError, OverflowError) as error:
-        raise MalformedEvent(f"`occurredAt` {quote(text)}: no such time") from error
-    return moment
-
-
-def _write_time(moment: datetime) -> str:
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+                raise MalformedEvent(f"`data.{name}`: Expected a value, got `null`")
 
 
 def _without_identity(canonical: bytes, fields: Envelope[Any]) -> bytes:

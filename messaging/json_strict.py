@@ -65,12 +65,14 @@ def without(canonical: bytes, *names: str) -> bytes:
 
 
 def quote(text: str, limit: int = 40) -> str:
-    """A piece of foreign text for a message: printable, encodable, at most about 40 long."""
-    shown = repr(text[:limit])[1:-1][: 2 * limit].encode("ascii", "backslashreplace").decode()
-    return f"“{shown}…”" if len(text) > limit else f"“{shown}”"
+    """A piece of foreign text for a message: printable, encodable, at most 80 long."""
+    shown = repr(text[:limit])[1:-1]  # repr escapes whatever cannot be printed or encoded
+    if len(text) > limit or len(shown) > 2 * limit:
+        shown = shown[: 2 * limit] + "…"
+    return f"“{shown}”"
 
 
-class _UnusualNumber(Exception):  # noqa: N818 - a signal between two parsers, not a failure
+class _UnusualNumber(Exception):
     """A number whose spelling may not survive Python's own writer."""
 
 
