@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -62,22 +62,23 @@ def environment_for(url: str, **settings: str) -> dict[str, str]:
 
 @contextmanager
 def orm_on(url: str) -> Iterator[None]:
-    """Inside, the ORM of this process (every thread of it) works on that database."""
+    """Inside, the ORM of this process (every new thread of it, too) works on that database."""
     settings = connections.settings["default"]
     before = dict(settings)
-    connections["default"].close()
-    _take(settings, read_database(url, name="DATABASE_URL", root=PROJECT))
+    _let_go()
+    settings.update(read_database(url, name="DATABASE_URL", root=PROJECT))
     try:
         yield
     finally:
-        connections["default"].close()
+        _let_go()
         settings.clear()
         settings.update(before)
 
 
-def _take(settings: dict[str, object], entry: Mapping[str, object]) -> None:
-    for key in ("NAME", "HOST", "PORT", "USER", "PASSWORD", "OPTIONS"):
-        settings[key] = entry.get(key, "")
+def _let_go() -> None:
+    """The next look at the connection makes a new one, of the kind that the settings then name."""
+    connections["default"].close()
+    del connections["default"]
 
 
 def _sqlite_template() -> Path:

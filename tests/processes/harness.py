@@ -94,9 +94,7 @@ class Run:
         return started
 
     def _environment(self, settings: dict[str, str]) -> dict[str, str]:
-        return environment_for(url=self.environment["DATABASE_URL"]) | (
-            self.environment | settings
-        )
+        return environment_for(url=self.environment["DATABASE_URL"]) | (self.environment | settings)
 
 
 @pytest.fixture

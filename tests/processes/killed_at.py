@@ -16,17 +16,16 @@ from typing import Any
 
 import django
 
-from catalogsite.start import read_settings
+import manage
 
 
 def main() -> None:
     function, when, nth, *command = sys.argv[1:]
-    read_settings()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "catalogsite.settings"
     django.setup()
     _arm(function, when=when, nth=int(nth))
-    from django.core.management import execute_from_command_line
-
-    execute_from_command_line(["manage.py", *command])
+    sys.argv = ["manage.py", *command]
+    manage.main()
 
 
 def _arm(function: str, *, when: str, nth: int) -> None:
