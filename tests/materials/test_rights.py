@@ -1,0 +1,75 @@
+"""The groups that the migrations make."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.management import create_permissions
+from django.contrib.auth.models import Group, Permission
+from django.db import connection
+
+from materials.rights import grant
+
+pytestmark = pytest.mark.django_db
+
+groups = import_module("materials.migrations.0002_groups")
+
+
+@pytest.fixture
+def _groups_as_migrated() -> None:
+    """A flush after an earlier transactional test takes the groups away."""
+    if not Group.objects.exists():
+        groups.make_groups(apps, SimpleNamespace(connection=connection))
+
+
+def rights_of(group: str) -> set[str]:
+    return {
+        f"{app}.{codename}"
+        for app, codename in Group.objects.get(name=group).permissions.values_list(
+            "content_type__app_label", "codename"
+        )
+    }
+
+
+@pytest.mark.usefixtures("_groups_as_migrated")
+def test_editors_own_the_materials_and_operators_look_after_delivery() -> None:
+    assert rights_of("Editors") == set(groups.EDITORS)
+    assert rights_of("Operators") >= set(groups.OPERATORS)
+    assert not {right for right in rights_of("Operators") if right.startswith("materials.add")}
+
+
+def test_rights_can_be_granted_before_django_makes_its_permissions() -> None:
+    Permission.objects.all().delete()
+    Group.objects.all().delete()
+
+    groups.make_groups(apps, SimpleNamespace(connection=connection))
+    for app in apps.get_app_configs():
+        create_permissions(app, verbosity=0)
+
+    assert rights_of("Editors") == set(groups.EDITORS)
+    names = Permission.objects.filter(content_type__app_label="materials").values_list(
+        "codename", "name"
+    )
+    assert dict(names) == {
+        "add_material": "Can add material",
+        "change_material": "Can change material",
+        "view_material": "Can view material",
+        "publish_material": "Can publish material",
+        "withdraw_material": "Can withdraw material",
+        "view_revision": "Can view revision",
+    }
+
+
+@pytest.mark.usefixtures("_groups_as_migrated")
+def test_a_right_is_added_to_what_a_group_has_and_a_model_that_is_gone_is_passed_over() -> None:
+    before = rights_of("Operators")
+
+    grant(
+        apps,
+        group="Operators",
+        rights=["materials.change_material", "museum.view_dinosaur"],
+        using="default",
+    )
+
+    assert rights_of("Operators") == before | {"materials.change_material"}
