@@ -81,7 +81,7 @@ class BrokerAddress:
     def __str__(self) -> str:
         return self.described
 
-    def ssl_context(self) -> ssl.SSLContext | None:
+    def tls_context(self) -> ssl.SSLContext | None:
         """The TLS context of an amqps address: certificate and host name are always verified.
 
         None for amqp. Raises ConfigurationError for a file that cannot be read or used.

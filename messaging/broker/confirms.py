@@ -1,0 +1,117 @@
+"""The ledger of messages on their way to the broker, and what the broker said of each.
+
+Pure bookkeeping for one channel in confirm mode, kept by the broker's thread. Confirms come
+out of order, `multiple` covers every open tag up to n, and a return carries no tag and comes
+before its confirm: https://www.rabbitmq.com/docs/confirms.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import takewhile
+
+
+class Verdict(StrEnum):
+    """What is known of one published message; only CONFIRMED hands responsibility over."""
+
+    CONFIRMED = "confirmed"
+    RETURNED = "returned"  # no queue took it
+    NACKED = "nacked"  # a queue refused it
+    UNENCODABLE = "unencodable"  # it never left, and never can
+    UNKNOWN = "unknown"  # the session ended first: send it again
+    SUSPECT = "suspect"  # the broker closed the channel over this batch
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    verdict: Verdict
+    detail: str = ""
+
+
+Route = tuple[str, str, str]  # message_id, exchange, routing key
+
+_CONFIRMED = Result(Verdict.CONFIRMED)
+_NACKED = Result(Verdict.NACKED, "a queue refused the message (basic.nack)")
+
+
+class Batch:
+    """Messages published together. `done` turns true once every result is known."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self.routes = routes
+        self.results: list[Result | None] = [None] * len(routes)
+        self.open = len(routes)
+
+    @property
+    def done(self) -> bool:
+        return self.open == 0
+
+    def settle(self, index: int, result: Result) -> None:
+        """Keep the first result of a message; later ones change nothing."""
+        if self.results[index] is None:
+            self.results[index] = result
+            self.open -= 1
+
+    def settle_rest(self, result: Result) -> None:
+        """Give every message without a result this one."""
+        for index in range(len(self.results)):
+            self.settle(index, result)
+
+
+class Ledger:
+    """Open delivery tags of one channel, in the order of publishing."""
+
+    def __init__(self) -> None:
+        self._last_tag = 0
+        self._open: dict[int, tuple[Batch, int]] = {}
+        self._tags_by_route: dict[Route, deque[int]] = {}
+        self._returned: dict[int, str] = {}
+
+    def sent(self, batch: Batch, index: int) -> int:
+        """A message of the batch went out; the tag by which the broker will confirm it."""
+        self._last_tag += 1
+        self._open[self._last_tag] = (batch, index)
+        self._tags_by_route.setdefault(batch.routes[index], deque()).append(self._last_tag)
+        return self._last_tag
+
+    def returned(self, route: Route, reason: str) -> None:
+        """The broker sent a message back. Equal messages come back in the order they went."""
+        for tag in self._tags_by_route.get(route, ()):
+            if tag not in self._returned:
+                self._returned[tag] = reason
+                return
+
+    def confirmed(self, tag: int, *, multiple: bool, positive: bool) -> bool:
+        """An ack or nack came. True when it completed a batch."""
+        # Tags are opened in rising order, and a dict keeps the order.
+        tags = list(takewhile(lambda each: each <= tag, self._open)) if multiple else [tag]
+        completed = False
+        for each in tags:
+            completed |= self._settle(each, positive=positive)
+        return completed
+
+    def lost(self, result: Result) -> None:
+        """The channel is gone: nothing more will be said of what is open."""
+        for batch, index in self._open.values():
+            batch.settle(index, result)
+        self._open.clear()
+        self._tags_by_route.clear()
+        self._returned.clear()
+
+    def _settle(self, tag: int, *, positive: bool) -> bool:
+        entry = self._open.pop(tag, None)
+        if entry is None:
+            return False
+        batch, index = entry
+        route = batch.routes[index]
+        tags = self._tags_by_route[route]
+        tags.remove(tag)
+        if not tags:
+            del self._tags_by_route[route]
+        reason = self._returned.pop(tag, None)
+        if reason is not None:
+            batch.settle(index, Result(Verdict.RETURNED, reason))
+        else:
+            batch.settle(index, _CONFIRMED if positive else _NACKED)
+        return batch.done

@@ -1,0 +1,195 @@
+"""One session with the broker, seen from the thread that does the database work.
+
+A session is opened, used and lost; after a loss a new one is opened, so a delivery tag can
+never reach another channel. Its own thread (`loop`, `channel`) keeps it alive meanwhile.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from messaging.broker import wire
+from messaging.broker.address import BrokerAddress
+from messaging.broker.channel import CHANNEL_NUMBER, UNKNOWN, ConfirmedChannel, Listener
+from messaging.broker.confirms import Batch, Result, Verdict
+from messaging.broker.loop import BrokerLoop
+from messaging.broker.topology import Topology
+from messaging.broker.wire import Delivery, Message
+from messaging.errors import BrokerUnavailable, DeliveryError
+from messaging.process import Lifetime
+
+log = structlog.get_logger(__name__)
+
+OPEN_LIMIT_SECONDS = 30.0
+CONFIRM_LIMIT_SECONDS = 30.0
+CLOSE_LIMIT_SECONDS = 1.0
+
+
+class Session:
+    """Belongs to one thread. `failure` tells why it was lost; then only `close` is of use."""
+
+    def __init__(
+        self, address: BrokerAddress, topology: Topology, lifetime: Lifetime, *, name: str
+    ) -> None:
+        self.failure: DeliveryError | None = None
+        self.blocked = False
+        self.did_work = False
+        self._address = address
+        self._lifetime = lifetime
+        self._ready = False
+        self._arrived: deque[Delivery] = deque()
+        self._unsettled: dict[int, None] = {}  # tags taken and not acked, oldest first
+        self._counts: deque[int] = deque()
+        self._channel = ConfirmedChannel(
+            topology,
+            Listener(
+                ready=self._on_ready,
+                failed=lambda error: self._loop.fail(error),
+                delivered=self._on_delivered,
+                batch_done=lifetime.wake,
+                blocked=self._on_blocked,
+            ),
+        )
+        self._loop = BrokerLoop(
+            address, name=name, on_open=self._channel.begin, on_lost=self._on_lost
+        )
+
+    def open(self) -> bool:
+        """Connect and declare the topology; False when asked to stop meanwhile.
+
+        Raises BrokerUnavailable, or ConfigurationError that names the object at fault.
+        """
+        self._loop.start()
+        opened = self.wait(lambda: self._ready, OPEN_LIMIT_SECONDS)
+        self.check()
+        if not opened and not self._lifetime.stopping:
+            raise BrokerUnavailable(f"{self._address.described} did not finish the set-up in time")
+        return opened
+
+    def close(self) -> None:
+        """Flush acks and close. What is unacked goes back to its queue."""
+        self._loop.close(limit_seconds=CLOSE_LIMIT_SECONDS)
+
+    def check(self) -> None:
+        """Raise what ended the session, if something did."""
+        if self.failure:
+            raise self.failure
+
+    def submit(self, messages: Sequence[Message]) -> Batch:
+        """Send messages and return at once; `settle` waits for what the broker says of them."""
+        batch = Batch([message.route for message in messages])
+        frames = [self._frames(message, batch, index) for index, message in enumerate(messages)]
+        self._loop.call(lambda: self._channel.send(batch, frames))
+        return batch
+
+    def settle(self, batch: Batch) -> list[Result]:
+        """One result a message, in order; UNKNOWN where session, patience or process ended first.
+
+        A blocked broker is waited for without limit: it has said that it will go on.
+        """
+        patience_seconds, before = CONFIRM_LIMIT_SECONDS, time.monotonic()
+        while not self.wait(lambda: batch.done, 1.0):
+            if self.failure or self._lifetime.stopping:
+                break
+            now = time.monotonic()
+            patience_seconds -= 0.0 if self.blocked else now - before
+            before = now
+            if patience_seconds < 0:
+                self._loop.call(self._give_up)
+                self.wait(lambda: False, 5.0)
+        if self._lifetime.stopping:
+            _linger(lambda: batch.done or self.failure, seconds=0.0 if self.blocked else 1.0)
+        results = [result or UNKNOWN for result in batch.results]
+        self.did_work |= any(result.verdict is Verdict.CONFIRMED for result in results)
+        return results
+
+    def consume(self, queue: str, *, prefetch: int) -> None:
+        """Subscribe; what is delivered waits, at most `prefetch` messages, until taken."""
+        self._loop.call(lambda: self._channel.consume(queue, prefetch))
+
+    def has_arrived(self) -> bool:
+        """Whether `take` would give something."""
+        return bool(self._arrived)
+
+    def take(self, limit: int) -> list[Delivery]:
+        """What has been delivered, oldest first, waiting for nothing."""
+        taken: list[Delivery] = []
+        while self._arrived and len(taken) < limit:
+            delivery = self._arrived.popleft()
+            self._unsettled[delivery.tag] = None
+            taken.append(delivery)
+        return taken
+
+    def ack(self, deliveries: Sequence[Delivery]) -> None:
+        """Acknowledge these: in one range as far as nothing unsettled lies between, else singly."""
+        if not deliveries:
+            return
+        self.did_work = True
+        for delivery in deliveries:
+            del self._unsettled[delivery.tag]
+        first_open = next(iter(self._unsettled), None)
+        tags = sorted(delivery.tag for delivery in deliveries)
+        in_range = [tag for tag in tags if first_open is None or tag < first_open]
+        singly = tags[len(in_range) :]
+        range_to = in_range[-1] if in_range else None
+        self._loop.call(lambda: self._channel.ack(range_to, singly))
+
+    def ready_count(self, queue: str) -> int | None:
+        """How many messages wait undelivered in the queue; None when asked to stop meanwhile."""
+        self._counts.clear()
+        self._loop.call(lambda: self._channel.count(queue, self._on_count))
+        self.wait(lambda: self._counts, CONFIRM_LIMIT_SECONDS)
+        self.check()
+        return self._counts.popleft() if self._counts else None
+
+    def wait(
+        self, ready: Callable[[], object], seconds: float | None, *, fileno: int | None = None
+    ) -> bool:
+        """Wait in the caller's thread until `ready()`; False when lost, stopping or too late."""
+        self._lifetime.wait_until(lambda: ready() or self.failure, seconds, fileno=fileno)
+        return bool(ready())
+
+    def _frames(self, message: Message, batch: Batch, index: int) -> bytes | None:
+        try:
+            return wire.frames(
+                message,
+                channel_number=CHANNEL_NUMBER,
+                body_max_bytes=self._channel.body_max_bytes,
+            )
+        except wire.Unencodable as error:
+            batch.settle(index, Result(Verdict.UNENCODABLE, str(error)))
+            return None
+
+    def _give_up(self) -> None:
+        self._loop.fail(BrokerUnavailable("the broker did not confirm in time"))
+
+    def _on_ready(self) -> None:
+        self._ready = True
+        self._lifetime.wake()
+
+    def _on_lost(self, error: DeliveryError) -> None:
+        self.failure = error
+        self._channel.lost()
+        self._lifetime.wake()
+
+    def _on_delivered(self, delivery: Delivery) -> None:
+        self._arrived.append(delivery)
+        self._lifetime.wake()
+
+    def _on_blocked(self, blocked: bool) -> None:
+        self.blocked = blocked
+        log.warning("broker blocked" if blocked else "broker unblocked")
+        self._lifetime.wake()
+
+    def _on_count(self, count: int) -> None:
+        self._counts.append(count)
+        self._lifetime.wake()
+
+
+def _linger(ready: Callable[[], object], *, seconds: float) -> None:
+    """Wait past a stop signal: what the broker has taken may be confirmed in the next moment."""
+    end = time.monotonic() + seconds
+    while not ready() and time.monotonic() < end:
+        time.sleep(0.01)

@@ -1,0 +1,133 @@
+"""Messages as they cross the wire: our values to AMQP frames, and pika's values to ours.
+
+pika cuts floats to integers, cannot encode them, and lets one odd header end the connection;
+so its table codec is replaced by `field_table` here, once, before any connection is made.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pika
+import pika.data
+import pika.frame
+import pika.spec
+
+from messaging.broker import field_table
+from messaging.broker.confirms import Route
+
+PERSISTENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to publish: persistent, mandatory, JSON, from this application."""
+
+    exchange: str
+    routing_key: str
+    body: bytes
+    message_id: str | None
+    type: str | None
+    timestamp: int  # seconds since 1970, UTC
+    headers: Mapping[str | bytes, object] = field(default_factory=dict)
+
+    @property
+    def route(self) -> Route:
+        return (self.message_id or "", self.exchange, self.routing_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message from a queue; `tag` belongs to the session that delivered it, and to no other."""
+
+    tag: int
+    redelivered: bool
+    body: bytes
+    message_id: str | None
+    type: str | None
+    headers: Mapping[str | bytes, object]
+    properties: Mapping[str, object]
+
+
+class Unencodable(ValueError):
+    """AMQP has no form for this message: an id, key or header is too long or of a foreign type."""
+
+
+def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> bytes:
+    """The frames of one basic.publish, joined. Raises Unencodable."""
+    properties = pika.BasicProperties(
+        content_type="application/json",
+        delivery_mode=PERSISTENT,
+        message_id=message.message_id,
+        type=message.type,
+        timestamp=message.timestamp,
+        app_id="catalogsite",
+        headers=dict(message.headers),
+    )
+    publish = pika.spec.Basic.Publish(
+        exchange=message.exchange, routing_key=message.routing_key, mandatory=True
+    )
+    try:
+        return b"".join(
+            [
+                pika.frame.Method(channel_number, publish).marshal(),
+                pika.frame.Header(channel_number, len(message.body), properties).marshal(),
+                *_body_frames(message.body, channel_number, body_max_bytes),
+            ]
+        )
+    except Exception as error:
+        # struct.error, ShortStringTooLong, UnicodeEncodeError, AssertionError …: whatever the
+        # codec says of one message, it is that message's own fault.
+        raise Unencodable(f"{type(error).__name__} while encoding") from error
+
+
+def delivery(
+    method: pika.spec.Basic.Deliver, properties: pika.BasicProperties, body: bytes
+) -> Delivery:
+    """A pika delivery as our own value."""
+    return Delivery(
+        tag=method.delivery_tag,
+        redelivered=bool(method.redelivered),
+        body=body,
+        message_id=_text(properties.message_id),
+        type=_text(properties.type),
+        headers=properties.headers or {},
+        properties={
+            name: getattr(properties, name)
+            for name in _PROPERTY_NAMES
+            if getattr(properties, name) is not None
+        },
+    )
+
+
+_PROPERTY_NAMES = (
+    "content_type",
+    "content_encoding",
+    "delivery_mode",
+    "priority",
+    "correlation_id",
+    "reply_to",
+    "expiration",
+    "message_id",
+    "timestamp",
+    "type",
+    "user_id",
+    "app_id",
+    "cluster_id",
+)
+
+
+def _body_frames(body: bytes, channel_number: int, body_max_bytes: int) -> Iterator[bytes]:
+    for start in range(0, len(body), body_max_bytes):
+        yield pika.frame.Body(channel_number, body[start : start + body_max_bytes]).marshal()
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _install_table_codec() -> None:
+    pika.data.decode_table = field_table.decode_table
+    pika.data.encode_table = field_table.encode_table
+
+
+_install_table_codec()

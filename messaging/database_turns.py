@@ -1,0 +1,83 @@
+"""The database as a long-running command sees it: bounded turns, pauses while it is away."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import structlog
+from django.db import Error, connections
+
+from messaging.database_errors import kind_of, sanitised
+from messaging.errors import ConfigurationError, OutageError, PermanentError
+from messaging.process import Backoff, Lifetime
+
+log = structlog.get_logger(__name__)
+
+_Result = TypeVar("_Result")
+
+# More than the longest statement and lock timeouts of catalogsite.databases together.
+TURN_LIMIT_SECONDS = 45.0
+
+
+class DatabaseTurns:
+    """One connection's work outside of requests: fresh before a turn, bounded within it."""
+
+    def __init__(self, using: str, lifetime: Lifetime) -> None:
+        self._using = using
+        self._lifetime = lifetime
+        self._backoff = Backoff()
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Run database work: on a usable connection, for at most TURN_LIMIT_SECONDS.
+
+        Raises OutageError or ConfigurationError where the error tells so, and whatever else
+        happened unchanged.
+        """
+        connection = connections[self._using]
+        try:
+            connection.close_if_unusable_or_obsolete()
+            connection.ensure_connection()
+            with self._lifetime.database_turn(
+                _fileno(connection), limit_seconds=TURN_LIMIT_SECONDS
+            ):
+                yield
+        except Exception as error:
+            kind = kind_of(error)
+            if issubclass(kind, OutageError | ConfigurationError) and not isinstance(error, kind):
+                raise kind(f"database {self._using}: {sanitised(error)}") from error
+            raise
+        else:
+            self._backoff.reset()
+
+    def insist(self, work: Callable[[], _Result], *, still_wanted: Callable[[], object]) -> _Result:
+        """Do work that no message pays for, in a turn, again after a pause until it is done.
+
+        Raises OutageError when it is not done and not wanted any longer, or when stopping.
+        """
+        while True:
+            try:
+                with self.turn():
+                    return work()
+            except (Error, OutageError) as error:
+                if issubclass(kind_of(error), PermanentError | ConfigurationError):
+                    raise
+                outage = OutageError(sanitised(error))
+                if self._lifetime.stopping or not still_wanted():
+                    raise outage from error
+                self.wait_for_return(outage, still_wanted=still_wanted)
+
+    def wait_for_return(self, error: OutageError, *, still_wanted: Callable[[], object]) -> None:
+        """Pause after an outage. Returns for the next try, or when stopping or not wanted."""
+        connections[self._using].close()
+        seconds = self._backoff.next_seconds()
+        log.warning("database away", reason=str(error), retry_in_seconds=round(seconds, 1))
+        end = time.monotonic() + seconds
+        self._lifetime.wait_until(lambda: not still_wanted(), end - time.monotonic())
+
+
+def _fileno(connection: object) -> int | None:
+    raw = getattr(connection, "connection", None)
+    fileno = getattr(raw, "fileno", None)
+    return fileno() if fileno is not None else None

@@ -1,0 +1,50 @@
+"""One relay leads, others stand by: a lease in the database, by the database's clock.
+
+A leader that wakes late does no harm: what it marks it marks conditionally, and what it sends
+twice changes nothing.
+"""
+
+import os
+import secrets
+import socket
+import time
+from datetime import timedelta
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from messaging.models import RelayLease
+
+LEASE = timedelta(seconds=9)
+RENEW_SECONDS = 3.0
+STANDBY_SECONDS = 1.0  # between two looks whether the lease is free
+
+
+class Leadership:
+    """This process's claim to one lease. Every method is one short database turn."""
+
+    def __init__(self, name: str, *, using: str) -> None:
+        self._name = name
+        self._leases = RelayLease.objects.using(using)
+        self.owner = f"{socket.gethostname()[:32]}:{os.getpid()}:{secrets.token_hex(4)}"
+        self._renew_at: float | None = None
+
+    def hold(self) -> bool:
+        """Whether this process leads now; takes the lease where it is free, renews it in time."""
+        now = time.monotonic()
+        if self._renew_at is not None and now < self._renew_at:
+            return True
+        self._leases.bulk_create([RelayLease(name=self._name)], ignore_conflicts=True)
+        held = (
+            self._leases.filter(name=self._name)
+            .filter(Q(owner=self.owner) | Q(expires_at__lte=Now()))
+            .update(owner=self.owner, expires_at=Now() + LEASE)
+        )
+        self._renew_at = now + RENEW_SECONDS if held else None
+        return bool(held)
+
+    def release(self) -> None:
+        """Let a standby take over at once."""
+        if self._renew_at is not None:
+            self._renew_at = None
+            self._leases.filter(name=self._name, owner=self.owner).update(expires_at=Now())

@@ -1,0 +1,191 @@
+"""The life of a long-running command: stop signals, wake-ups, pauses and the last resort.
+
+One `Lifetime` a process. Everything that waits in the main thread waits here, so that a
+signal, the broker's thread or a database notification ends any wait at once.
+"""
+
+import os
+import random
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType, TracebackType
+from typing import Self
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+DONE, FAILED, MISUSED, MISCONFIGURED = 0, 1, 2, 3
+
+STOP_GRACE_SECONDS = 4.0
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
+
+
+class Lifetime:
+    """Turns SIGTERM and SIGINT into a flag, and lets one thread wait for many things.
+
+    The first signal asks for an orderly stop. Work that has not come to an end after
+    `STOP_GRACE_SECONDS` (a frozen database, a handler that sleeps) is abandoned by ending the
+    process: nothing is acked that is not committed, so everything abandoned comes back. A
+    second signal ends the process at once, with exit code 1.
+    """
+
+    def __init__(self, *, catch_signals: bool = True) -> None:
+        self.stopping = False
+        self._catch_signals = catch_signals
+        self._previous_handlers: dict[int, object] = {}
+        self._read_end, self._write_end = os.pipe()
+        os.set_blocking(self._read_end, False)
+        os.set_blocking(self._write_end, False)
+        self._waiting = False
+        self._hang = _Hang()
+        self._over = threading.Event()
+
+    def __enter__(self) -> Self:
+        if self._catch_signals:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._previous_handlers[number] = signal.signal(number, self._on_signal)
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        for number, handler in self._previous_handlers.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() gave us
+
+    def stop(self) -> None:
+        """Ask for an orderly stop, as SIGTERM does. Safe from any thread and signal handler."""
+        self.stopping = True
+        self._ring()
+
+    def wake(self) -> None:
+        """End the current `wait_until`, if there is one, so that it looks again."""
+        if self._waiting:
+            self._ring()
+
+    def wait_until(
+        self, ready: Callable[[], object], seconds: float | None, *, fileno: int | None = None
+    ) -> bool:
+        """Wait until `ready()` is true; False when stopping or out of time.
+
+        `ready` is looked at again after each `wake()` and each time `fileno` is readable; then
+        `ready` itself has to take the readable input, or the wait becomes a busy one.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self._read_end, select.POLLIN)
+        if fileno is not None:
+            poll.register(fileno, select.POLLIN)
+        while not self.stopping:
+            # The flag is up before the look, so a wake-up between look and poll is not lost.
+            self._waiting = True
+            try:
+                if ready():
+                    return True
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return False
+                poll.poll(None if left is None else max(1, int(left * 1000)))
+            finally:
+                self._waiting = False
+            self._drain()
+        return False
+
+    def pause(self, seconds: float) -> None:
+        """Sleep, but not past a stop signal."""
+        self.wait_until(lambda: False, seconds)
+
+    @contextmanager
+    def database_turn(self, fileno: int | None, *, limit_seconds: float) -> Iterator[None]:
+        """Bound a piece of database work whose server may have frozen without a word.
+
+        Past the limit the connection's socket is shut down, so that the driver raises and
+        the work is judged as an outage. `fileno` is None where there is no socket (SQLite).
+        """
+        self._hang.begin(fileno, time.monotonic() + limit_seconds)
+        try:
+            yield
+        finally:
+            self._hang.end()
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self.stopping:
+            os._exit(FAILED)
+        self.stop()
+
+    def _ring(self) -> None:
+        with suppress(BlockingIOError):  # The pipe is full of rings already.
+            os.write(self._write_end, b"\0")
+
+    def _drain(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self._read_end, 4096):
+                pass
+
+    def _watch(self) -> None:
+        stop_seen_at: float | None = None
+        while not self._over.wait(0.25):
+            self._hang.break_if_overdue()
+            if not self.stopping or not self._catch_signals:
+                continue
+            stop_seen_at = stop_seen_at or time.monotonic()
+            if time.monotonic() - stop_seen_at > STOP_GRACE_SECONDS - 0.25:
+                log.warning("work abandoned at the end of the grace period; it will be repeated")
+                os._exit(DONE)
+
+
+class Backoff:
+    """Pauses that double from 1 s to 30 s with full jitter, until a success resets them."""
+
+    def __init__(self) -> None:
+        self._ceiling_seconds = FIRST_PAUSE_SECONDS
+
+    def next_seconds(self) -> float:
+        """The next pause. Source: "Exponential Backoff And Jitter", AWS Architecture Blog."""
+        ceiling = self._ceiling_seconds
+        self._ceiling_seconds = min(LONGEST_PAUSE_SECONDS, ceiling * 2)
+        # Full jitter would allow a pause of nothing; a floor keeps the pace bounded.
+        return random.uniform(min(0.1, ceiling), ceiling)  # not a secret
+
+    def reset(self) -> None:
+        """Call after work that succeeded."""
+        self._ceiling_seconds = FIRST_PAUSE_SECONDS
+
+
+class _Hang:
+    """One deadline on one socket, looked at by the watchdog."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._deadline: float | None = None
+        self._fileno: int | None = None
+
+    def begin(self, fileno: int | None, deadline: float) -> None:
+        with self._lock:
+            self._fileno, self._deadline = fileno, deadline
+
+    def end(self) -> None:
+        with self._lock:
+            self._fileno = self._deadline = None
+
+    def break_if_overdue(self) -> None:
+        with self._lock:
+            if self._fileno is None or self._deadline is None:
+                return
+            if time.monotonic() < self._deadline:
+                return
+            log.error("the database does not answer; its connection is shut down")
+            self._deadline = None
+            # The other side may have closed it in the same moment.
+            with socket.socket(fileno=os.dup(self._fileno)) as twin, suppress(OSError):
+                twin.shutdown(socket.SHUT_RDWR)
