@@ -3,11 +3,12 @@
 
 import sys
 
-from catalogsite.start import read_settings
+from catalogsite.start import read_settings, set_up_logging
 
 
 def main() -> None:
-    read_settings()
+    read_settings(serves_pages=sys.argv[1:2] == ["runserver"])
+    set_up_logging()
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(sys.argv)

@@ -6,10 +6,10 @@ nothing of its value.
 """
 
 import io
-import logging
 import re
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -22,7 +22,7 @@ class SettingError(ImproperlyConfigured):
     """A setting is wrong: the process ends with exit 2 and this one line."""
 
     def __init__(self, name: str, problem: str) -> None:
-        super().__init__(f"Setting {name} {problem}.")
+        super().__init__(f"Wrong setting: {name} {problem}.")
         self.name = name
 
 
@@ -65,8 +65,11 @@ class Environment:
             raise SettingError(name, f"must be a whole number from {least} to {most}")
         return int(value)
 
-    def choice(self, name: str, *, default: str, choices: Sequence[str]) -> str:
+    def choice(
+        self, name: str, *, default: str, choices: Sequence[str], any_case: bool = False
+    ) -> str:
         value = self.text(name, default=default)
+        value = value.upper() if any_case else value
         if value not in choices:
             raise SettingError(name, f"must be one of: {', '.join(choices)}")
         return value
@@ -87,10 +90,10 @@ class Environment:
         may_be_empty: bool = False,
     ) -> list[str]:
         """A comma-separated list; every item must match. Blanks around items are dropped."""
-        value = self.text(name, default=",".join(default), may_be_empty=may_be_empty or not default)
+        if not self.is_set(name):
+            return list(default)
+        value = self.text(name, may_be_empty=may_be_empty)
         if not value.strip():
-            if self.is_set(name) and not may_be_empty:
-                raise SettingError(name, "is empty; give it a value or leave it out")
             return []
         found = [item.strip() for item in value.split(",")]
         if not all(re.fullmatch(pattern, item) for item in found):
@@ -109,8 +112,7 @@ class Environment:
             if line.strip():
                 _check_dotenv_line(line, number=number, file=path.name)
         # One class for one file: ENVIRON is what django-environ reads into.
-        reader = type("DotEnv", (environ.Env,), {"ENVIRON": self._values})
-        logging.getLogger("environ").setLevel(logging.ERROR)
+        reader: Any = type("DotEnv", (environ.Env,), {"ENVIRON": self._values})
         reader.read_env(io.StringIO("\n".join(lines)))
 
 

@@ -8,13 +8,30 @@ from catalogsite.environment import SettingError
 WRONG_SETTING = 2
 
 
-def read_settings() -> None:
-    """Read the settings, or end the process with one line on standard error and exit 2."""
+def read_settings(*, serves_pages: bool) -> None:
+    """Read the settings, or end the process with one line on standard error and exit 2.
+
+    Pages want a SECRET_KEY of their own outside DEBUG: sessions are signed with it, and the
+    kept one is not shared by the hosts behind one name. Commands sign nothing.
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "catalogsite.settings")
     from django.conf import settings
 
     try:
+        if serves_pages and not settings.DEBUG and settings.SECRET_KEY_IS_KEPT:
+            raise SettingError("SECRET_KEY", "is missing; pages need it while DEBUG is false")
         settings.DEBUG  # noqa: B018 - the first look reads them all
     except SettingError as error:
         print(error, file=sys.stderr)  # noqa: T201 - logging is not set up yet
         sys.exit(WRONG_SETTING)
+
+
+def set_up_logging() -> None:
+    """Send all that this process says about itself through messaging.logs."""
+    from django.conf import settings
+    from django.utils.log import configure_logging
+
+    from messaging.logs import take_over_process
+
+    configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
+    take_over_process()

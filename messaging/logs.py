@@ -1,44 +1,190 @@
-"""What the processes say about themselves: structlog, one record a line, to standard error.
+"""What the processes say about themselves: one record a line, to standard error, screened.
 
-Named by LOGGING_CONFIG, so Django calls `configure` with the setting LOGGING.
+LOGGING_CONFIG names `configure`, so Django calls it at start with the setting LOGGING.
+structlog's records and those of the standard library (Django, pika, gunicorn) take the same
+way: level, logger and time are added, the values are made plain and screened, then one line
+is written.
 """
 
+import json
 import logging
+import math
+import re
 import sys
-from typing import Any
+import threading
+from collections.abc import Mapping, MutableMapping
+from types import TracebackType
+from typing import Any, TextIO
 
 import structlog
 
+from messaging.error_texts import traceback_text
+from messaging.screening import screen
 
-def configure(settings: dict[str, Any]) -> None:
-    """Route structlog and the standard library's loggers to one handler."""
+# Pika reports every failed connection several times, as an error, before its caller has been
+# told; the caller knows whether it is one.
+_QUIET = {"pika": logging.WARNING, "asyncio": logging.WARNING, "axes": logging.WARNING}
+_NEVER_LOGGED = {"body", "data", "document", "envelope", "password", "url"}
+_PLAIN = (str, int, float, bool, type(None))
+_FIRST = ("timestamp", "level", "event", "logger")
+
+
+def configure(logging_setting: Mapping[str, Any]) -> None:
+    """Send every record of this process to standard error.
+
+    `logging_setting` has `format` (`console` or `json`) and `level`. May be called again.
+    """
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.ExceptionRenderer(_traceback),
     ]
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=False,
+        cache_logger_on_first_use=True,
     )
-    render: Any = (
-        structlog.processors.JSONRenderer()
-        if settings["format"] == "json"
-        else structlog.processors.LogfmtRenderer()
-    )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = StandardError()
+    handler.addFilter(_tame)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, render],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                screen_values,
+                write_json if logging_setting["format"] == "json" else write_console,
+            ],
         )
     )
     root = logging.getLogger()
     root.handlers = [handler]
-    root.setLevel(settings["level"])
-    logging.getLogger("pika").setLevel(logging.CRITICAL)
-    logging.getLogger("django").handlers = []
+    root.setLevel(logging_setting["level"])
+    for name, level in _QUIET.items():
+        logging.getLogger(name).setLevel(max(level, root.level))
+    for name in ("django", "django.server"):
+        # Django's own defaults write past the root.
+        logging.getLogger(name).handlers = []
+        logging.getLogger(name).propagate = True
+        logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def take_over_process() -> None:
+    """Also log what Python would print by itself: uncaught errors and warnings."""
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda args: _log_uncaught(
+        args.exc_type, args.exc_value or args.exc_type(), args.exc_traceback
+    )
+    logging.captureWarnings(capture=True)
+
+
+class StandardError(logging.StreamHandler[TextIO]):
+    """Writes to what sys.stderr is at that moment; a record that cannot be written is lost."""
+
+    def __init__(self) -> None:
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self) -> TextIO:
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, value: TextIO) -> None:
+        """Set by logging's own code alone; standard error it stays."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """Say which logger it was. The standard answer prints the record's raw arguments."""
+        kind = sys.exc_info()[0]
+        name = kind.__name__ if kind else "an error"
+        try:
+            sys.stderr.write(f"a log record of {record.name!r} could not be written: {name}\n")
+        except (OSError, ValueError, AttributeError):
+            return
+
+
+def screen_values(_: Any, __: str, record: MutableMapping[str, Any]) -> dict[str, Any]:
+    """Make every value plain and screened, and leave out what is never logged."""
+    ordered = [key for key in _FIRST if key in record]
+    ordered += [key for key in record if key not in _FIRST]
+    return {
+        screen(str(key)): MASKED if str(key) in _NEVER_LOGGED else _plain(record[key])
+        for key in ordered
+    }
+
+
+MASKED = "[not logged]"
+
+
+def write_json(_: Any, __: str, record: Mapping[str, Any]) -> str:
+    """One JSON object, ASCII alone, so that no character of it can break the line."""
+    return json.dumps(record, ensure_ascii=True, allow_nan=False)
+
+
+def write_console(_: Any, __: str, record: Mapping[str, Any]) -> str:
+    """One line for people: time, level, what happened, key=value."""
+    rest = [f"{key}={_word(value)}" for key, value in record.items() if key not in _FIRST]
+    head = (
+        str(record.get("timestamp", "")),
+        f"{record.get('level', ''):<8}",
+        _escape(str(record.get("event", ""))),
+    )
+    return " ".join([*head, *rest, f"[{record.get('logger', '')}]"])
+
+
+def _traceback(exc_info: tuple[Any, BaseException, Any]) -> str:
+    return traceback_text(exc_info[1])
+
+
+def _tame(record: logging.LogRecord) -> bool:
+    if record.name == "pika" or record.name.startswith("pika."):
+        record.levelno = min(record.levelno, logging.WARNING)
+        record.levelname = logging.getLevelName(record.levelno)
+    return True
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return screen(str(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    if depth < 4 and isinstance(value, Mapping):
+        return {screen(str(key)): _plain(each, depth + 1) for key, each in value.items()}
+    if depth < 4 and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each, depth + 1) for each in value]
+    # A value without words of its own would show all its fields, a message's body among them.
+    if type(value).__str__ is object.__str__:
+        return f"<{type(value).__name__}>"
+    return screen(str(value))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"[^\s\"'=\[\]{}]+", value) and value.isprintable():
+        return value
+    return _escape(json.dumps(value, ensure_ascii=False))
+
+
+def _escape(text: str) -> str:
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
+def _log_uncaught(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    structlog.get_logger(__name__).critical("uncaught error", exc_info=(kind, error, trace))

@@ -8,7 +8,7 @@ import re
 import ssl
 from dataclasses import dataclass, field
 from ipaddress import AddressValueError, IPv6Address
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote, unquote_to_bytes
 
 from messaging.errors import ConfigurationError
@@ -157,9 +157,9 @@ _TLS_OPTIONS = {
 }
 
 
-def _options(query: str, *, tls: bool) -> dict[str, int | str]:
+def _options(query: str, *, tls: bool) -> dict[str, Any]:
     known = ("heartbeat", *_TLS_OPTIONS)
-    options: dict[str, int | str] = {}
+    options: dict[str, Any] = {}
     for pair in query.split("&"):
         name, _, text = pair.partition("=")
         if name not in known:
