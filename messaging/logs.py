@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -21,9 +22,10 @@ import structlog
 from messaging.error_texts import traceback_text
 from messaging.screening import screen
 
-# Pika reports every failed connection several times, as an error, before its caller has been
-# told; the caller knows whether it is one.
-_QUIET = {"pika": logging.WARNING, "asyncio": logging.WARNING, "axes": logging.WARNING}
+# Pika reports a failed connection seven times before its caller has been told, and the caller
+# knows whether it matters: under LOG_LEVEL=DEBUG alone, and then as debug records.
+_PIKA = "pika"
+_QUIET = {_PIKA: logging.INFO, "asyncio": logging.WARNING, "axes": logging.WARNING}
 _NEVER_LOGGED = {"body", "data", "document", "envelope", "password", "url"}
 _PLAIN = (str, int, float, bool, type(None))
 _FIRST = ("timestamp", "level", "event", "logger")
@@ -144,10 +146,10 @@ def _traceback(exc_info: tuple[Any, BaseException, Any]) -> str:
 
 
 def _tame(record: logging.LogRecord) -> bool:
-    if record.name == "pika" or record.name.startswith("pika."):
-        record.levelno = min(record.levelno, logging.WARNING)
-        record.levelname = logging.getLevelName(record.levelno)
-    return True
+    if record.name.partition(".")[0] != _PIKA:
+        return True
+    record.levelno, record.levelname = logging.DEBUG, "DEBUG"
+    return logging.getLogger().isEnabledFor(logging.DEBUG)
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
@@ -163,10 +165,12 @@ def _plain(value: Any, depth: int = 0) -> Any:
         return {screen(str(key)): _plain(each, depth + 1) for key, each in value.items()}
     if depth < 4 and isinstance(value, list | tuple | set | frozenset):
         return [_plain(each, depth + 1) for each in value]
+    kind: Any = type(value)
     # A value without words of its own would show all its fields, a message's body among them.
-    if type(value).__str__ is object.__str__:
-        return f"<{type(value).__name__}>"
-    return screen(str(value))
+    if kind.__str__ is not object.__str__:
+        with suppress(Exception):
+            return screen(str(value))
+    return f"<{kind.__name__}>"
 
 
 def _word(value: Any) -> str:

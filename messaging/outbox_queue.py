@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
 from django.db import connections
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from messaging.models import OutboxMessage
@@ -59,13 +60,15 @@ def defer(row: OutboxMessage, *, error: str, park: bool, using: str) -> None:
     )
 
 
-def retry_failed(*, using: str) -> int:
-    """Make every parked row due again, its tries forgotten; how many there were."""
-    return (
-        OutboxMessage.objects.using(using)
-        .failed()
-        .update(state=OutboxMessage.State.PENDING, attempts=0, due_at=Now())
-    )
+def retry_failed(*, using: str, among: QuerySet[OutboxMessage] | None = None) -> int:
+    """Make parked rows due again, their tries forgotten; how many there were.
+
+    All of them, or those among the given rows; a row that is not parked is left as it is.
+    """
+    rows = OutboxMessage.objects.using(using).failed()
+    if among is not None:
+        rows = rows.filter(pk__in=among.using(using).order_by().values("pk"))
+    return rows.update(state=OutboxMessage.State.PENDING, attempts=0, due_at=Now())
 
 
 _TABLE = OutboxMessage._meta.db_table

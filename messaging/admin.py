@@ -1,0 +1,173 @@
+"""Delivery in the admin: the outbox, the receipts and the failed attempts, to look at.
+
+One verb: a parked outbox row is tried again, by whoever has the permission for it.
+"""
+
+import uuid
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from messaging import outbox_queue, registry
+from messaging.models import FailedAttempt, InboxReceipt, OutboxMessage, RelayLease
+from messaging.outbox import wake_relay
+from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin, preview
+
+
+class _KnownNames(admin.SimpleListFilter):
+    """Filters by the names that the code knows; asking a large table for its own is slow."""
+
+    parameter_name: str
+
+    def names(self) -> Iterable[str]:
+        raise NotImplementedError
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in sorted(set(self.names()))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value():
+            return queryset.filter(**{self.parameter_name: self.value()})
+        return queryset
+
+
+class TypeFilter(_KnownNames):
+    title = _("type")
+    parameter_name = "type"
+
+    def names(self) -> Iterable[str]:
+        return (name for name, _version in registry.event_types())
+
+
+class ConsumerFilter(_KnownNames):
+    title = _("consumer")
+    parameter_name = "consumer"
+
+    def names(self) -> Iterable[str]:
+        return (each.name for each in registry.consumers())
+
+
+class FactAdmin(ReadOnlyAdmin):
+    """Rows about facts: found by an event's id or a material's id, each given whole."""
+
+    ordering = ("-id",)
+    search_fields = ("event_id", "material_id")
+    search_help_text = _("An event id or a material id, whole")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        # Equality, not the usual "contains", which no index answers.
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        wanted = Q(material_id=term.replace("\0", ""))
+        with suppress(ValueError):
+            wanted |= Q(event_id=uuid.UUID(term))
+        return queryset.filter(wanted), False
+
+
+@admin.register(OutboxMessage)
+class OutboxMessageAdmin(FactAdmin):
+    list_display = (
+        "id",
+        "type",
+        "material_id",
+        "revision",
+        "state",
+        "attempts",
+        "last_error",
+        "created_at",
+        "sent_at",
+    )
+    list_filter = ("state", TypeFilter, ConsumerFilter)
+    exclude = ("body",)
+    readonly_fields = ("body_text",)
+    actions = ("try_again",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[OutboxMessage]:
+        rows: QuerySet[OutboxMessage] = super().get_queryset(request)
+        # The list shows no bodies; fifty of them could be 12 MB.
+        match = request.resolver_match
+        return rows.defer("body") if match and "object_id" not in match.kwargs else rows
+
+    def has_retry_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("messaging.retry_outboxmessage")
+
+    @admin.display(description=_("body"))
+    def body_text(self, row: OutboxMessage) -> str:
+        return preview(row.body)
+
+    @admin.action(description=_("Try again to send the failed ones"), permissions=["retry"])
+    def try_again(self, request: HttpRequest, queryset: QuerySet[OutboxMessage]) -> None:
+        with transaction.atomic(using=queryset.db):
+            rows = queryset.filter(state=OutboxMessage.State.FAILED)
+            for row in rows[: CappedPaginator.MOST]:
+                self.log_change(request, row, "Try again")
+            count = outbox_queue.retry_failed(using=queryset.db, among=queryset)
+            wake_relay(using=queryset.db)
+        said = ngettext(
+            "%(count)d failed message will be tried again.",
+            "%(count)d failed messages will be tried again.",
+            count,
+        )
+        level = messages.SUCCESS if count else messages.WARNING
+        self.message_user(request, said % {"count": count}, level)
+
+
+@admin.register(InboxReceipt)
+class InboxReceiptAdmin(FactAdmin):
+    list_display = (
+        "id",
+        "consumer",
+        "event_id",
+        "type",
+        "material_id",
+        "revision",
+        "outcome",
+        "duplicates",
+        "handled_at",
+    )
+    list_filter = ("outcome", ConsumerFilter, TypeFilter)
+    exclude = ("fingerprint", "content_fingerprint")
+    readonly_fields = ("fingerprint_hex",)
+
+    @admin.display(description=_("fingerprint"))
+    def fingerprint_hex(self, row: InboxReceipt) -> str:
+        return bytes(row.fingerprint).hex()
+
+
+@admin.register(FailedAttempt)
+class FailedAttemptAdmin(FactAdmin):
+    list_display = (
+        "id",
+        "consumer",
+        "event_id",
+        "material_id",
+        "revision",
+        "attempt",
+        "transient",
+        "error_class",
+        "error_text",
+        "failed_at",
+    )
+    list_filter = ("transient", ConsumerFilter, TypeFilter)
+    exclude = ("traceback",)
+    readonly_fields = ("traceback_text",)
+
+    @admin.display(description=_("traceback"))
+    def traceback_text(self, row: FailedAttempt) -> str:
+        return format_html("<pre>{}</pre>", row.traceback)
+
+
+@admin.register(RelayLease)
+class RelayLeaseAdmin(ReadOnlyAdmin):
+    list_display = ("name", "owner", "expires_at")

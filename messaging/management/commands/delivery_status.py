@@ -1,0 +1,69 @@
+"""`delivery_status`: outbox, broker, queues and consumers at one moment."""
+
+import json
+import sys
+from typing import IO, Any, cast
+
+from django.core.management.base import BaseCommand, CommandParser
+from rich.console import Console
+from rich.table import Table
+
+from messaging.process import FAILED
+from messaging.status import DeliveryStatus, read_status
+
+
+class Command(BaseCommand):
+    help = "Show the state of delivery; exit code 1 where something is unhealthy."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        status = read_status()
+        if options["json"]:
+            self.stdout.write(json.dumps(status.as_json()))
+        else:
+            terminal = self.stdout.isatty()
+            out = cast(IO[str], self.stdout._out)
+            # A pipe has no width of its own; names must stay whole in it.
+            _print_tables(status, Console(file=out, width=None if terminal else 200))
+        if not status.healthy:
+            sys.exit(FAILED)
+
+
+def _print_tables(status: DeliveryStatus, console: Console) -> None:
+    console.print(_outbox_table(status))
+    console.print(_queue_table(status))
+    console.print(_consumer_table(status))
+    for problem in status.problems:
+        console.print(f"[!] {problem}", style="red", markup=False, highlight=False)
+    if status.healthy:
+        console.print("Healthy.", style="green")
+
+
+def _outbox_table(status: DeliveryStatus) -> Table:
+    table = Table("pending", "failed", "oldest pending", title="Outbox", title_justify="left")
+    oldest = status.outbox.oldest_pending_seconds
+    table.add_row(
+        str(status.outbox.pending),
+        str(status.outbox.failed),
+        "none" if oldest is None else f"{oldest:.1f} s",
+    )
+    return table
+
+
+def _queue_table(status: DeliveryStatus) -> Table:
+    reach = "reachable" if status.broker_reachable else "unreachable"
+    table = Table("queue", "ready", "consumers", title=f"Broker: {reach}", title_justify="left")
+    for name, depth in status.queues.items():
+        table.add_row(name, str(depth.ready), str(depth.consumers))
+    return table
+
+
+def _consumer_table(status: DeliveryStatus) -> Table:
+    table = Table(
+        "consumer", "applied", "duplicate", "stale", title="Receipts", title_justify="left"
+    )
+    for name, counts in status.consumers.items():
+        table.add_row(name, str(counts.applied), str(counts.duplicate), str(counts.stale))
+    return table

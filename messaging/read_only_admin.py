@@ -1,0 +1,72 @@
+"""Records in the admin that nobody edits, in tables too large to be counted."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+
+if TYPE_CHECKING:
+    AnyPaginator = Paginator[Any]
+    AnyModelAdmin = admin.ModelAdmin[Any]
+else:  # Generic for the type checker alone.
+    AnyPaginator = Paginator
+    AnyModelAdmin = admin.ModelAdmin
+
+PREVIEW_BYTES = 16 * 1024
+
+
+class CappedPaginator(AnyPaginator):
+    """Counts no further than `MOST` rows: counting a table of millions takes seconds.
+
+    Rows beyond are reached by searching and filtering, not by leafing.
+    """
+
+    MOST = 10_000
+
+    @cached_property
+    def count(self) -> int:
+        rows: Any = self.object_list
+        if isinstance(rows, QuerySet):
+            return rows.order_by()[: self.MOST].count()
+        return min(len(rows), self.MOST)
+
+
+class ReadOnlyAdmin(AnyModelAdmin):
+    """To be looked at with the view permission alone; nothing is added, changed or deleted.
+
+    Sorting by a column is off, since a table of millions is only quick in its own order.
+    """
+
+    paginator = CappedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    sortable_by = ()
+    list_per_page = 50
+    list_max_show_all = 0
+    actions_selection_counter = True
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+def preview(data: bytes | memoryview) -> str:
+    """Bytes as inert text: what is no UTF-8, and what does not print (control characters, marks
+    that turn the reading direction), stands as its escape; cut at PREVIEW_BYTES."""
+    raw = bytes(data)
+    text = raw[:PREVIEW_BYTES].decode("utf-8", "backslashreplace")
+    shown = "".join(
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
+        for char in text
+    )
+    more = len(raw) - PREVIEW_BYTES
+    return format_html("<pre>{}</pre>{}", shown, f"… and {more} bytes more" if more > 0 else "")
