@@ -194,5 +194,7 @@ _MARKED = _decoder(_mark, _mark)
 
 def _unmark(document: dict[str, Any]) -> bytes:
     # No string of the document holds U+0000 (checked before), so the marks are unambiguous.
-    written = _write(document)
-    return written.replace('"\\u0000', "").replace('\\u0000"', "").encode("utf-8")
+    return _MARKS.sub(r"\1", _write(document)).encode("utf-8")
+
+
+_MARKS = re.compile(r'"\\u0000([-+.0-9eE]++)\\u0000"')
