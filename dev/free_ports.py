@@ -1,18 +1,23 @@
 """Ports on the loopback interface that nobody listens on."""
 
+import random
 import socket
 
 LOOPBACK = "127.0.0.1"
+
+
+# Below the ports that systems give to outgoing connections: a client that keeps trying a server
+# that is down would sooner or later be given that very port, and be connected to itself.
+_RANGE = range(15_000, 32_000)
 
 
 def free_port(*, preferred: int | None = None) -> int:
     """A TCP port that could be bound a moment ago: the preferred one where that is possible."""
     if preferred is not None and is_free(preferred):
         return preferred
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    # Not the seeded generator: test workers with one seed would all take the same port.
+    candidates = random.SystemRandom().sample(_RANGE, k=len(_RANGE))
+    return next(port for port in candidates if is_free(port))
 
 
 def is_free(port: int) -> bool:

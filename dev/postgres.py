@@ -149,9 +149,10 @@ class PostgresCluster:
         password = self.folder / "password"
         password.write_text(secrets.token_hex(12), encoding="ascii")
         password.chmod(0o600)
-        if _server_user():
+        user = _server_user()
+        if user:
             for path in (self.folder, password):
-                shutil.chown(path, user=_server_user(), group=_server_user())
+                shutil.chown(path, user=user, group=user)
         self._run(
             "initdb",
             f"--pgdata={self._data}",

@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from glob import glob
@@ -21,6 +21,7 @@ from pathlib import Path
 from dev import amqp_probe, processes
 from dev.free_ports import LOOPBACK, free_port
 from dev.processes import Known
+from dev.rabbitmq_view import make_view
 
 BOOT_SECONDS = 120
 STOP_SECONDS = 20
@@ -61,10 +62,15 @@ def find_scripts() -> Path | None:
 class RabbitNode:
     """One node. The folder may be new, of an earlier run, or left behind by a crash."""
 
-    def __init__(self, folder: Path, *, preferred_port: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, preferred_port: int | None = None, schedulers: int | None = None
+    ) -> None:
+        """`schedulers`: how many cores it may keep busy; one boots with the least CPU."""
         self.folder = folder.resolve()
         self.preferred_port = preferred_port
+        self.schedulers = schedulers
         self._scripts = find_scripts()
+        self._sees_all = False
 
     @property
     def amqp_port(self) -> int:
@@ -79,18 +85,14 @@ class RabbitNode:
 
         A node that a crashed run left behind in this folder is ended first.
         """
-        if self._scripts is None:
-            raise NodeFailed("rabbitmq-server is not installed")
-        self.kill()
-        self._prepare()
         try:
-            self._spawn("epmd", _epmd_command(self._scripts, port=self._ports().epmd))
-            self._await_epmd()
-            self._spawn("beam", [str(self._scripts / "rabbitmq-server")])
-            self._await_amqp()
-        except BaseException:
-            self.kill()
-            raise
+            self._start()
+        except NodeFailed:
+            if self._sees_all or self._scripts is None:
+                raise
+            # An installation that needs more than the view shows.
+            self._sees_all = True
+            self._start()
 
     def stop(self) -> None:
         """Orderly: queues are flushed, connections closed. Returns when nothing of it runs."""
@@ -134,6 +136,20 @@ class RabbitNode:
                 texts += path.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
         return "\n".join(texts[-2 * lines :])
 
+    def _start(self) -> None:
+        if self._scripts is None:
+            raise NodeFailed("rabbitmq-server is not installed")
+        self.kill()
+        self._prepare()
+        try:
+            self._spawn("epmd", _epmd_command(self._scripts, port=self._ports().epmd))
+            self._await_epmd()
+            self._spawn("beam", [str(self._scripts / "rabbitmq-server")])
+            self._await_amqp()
+        except BaseException:
+            self.kill()
+            raise
+
     def _run_script(self, name: str, arguments: tuple[str, ...], *, timeout_seconds: float) -> str:
         assert self._scripts is not None
         done = subprocess.run(
@@ -152,8 +168,8 @@ class RabbitNode:
         return done.stdout
 
     def _prepare(self) -> None:
-        for name in ("home", "log", "mnesia"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        for below in ("home", "log", "mnesia"):
+            (self.folder / below).mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         cookie = self.folder / "home" / ".erlang.cookie"
         if not cookie.exists():
@@ -166,6 +182,9 @@ class RabbitNode:
         (self.folder / "rabbitmq.conf").write_text(
             "log.console.level = warning\nlog.file.level = info\n", encoding="ascii"
         )
+        shutil.rmtree(self._view, ignore_errors=True)
+        if self._scripts is not None and not self._sees_all:
+            make_view(self._scripts, self._view)
         self._choose_ports()
 
     def _choose_ports(self) -> None:
@@ -192,6 +211,9 @@ class RabbitNode:
             if not name.startswith(("RABBITMQ_", "ERL_", "NOTIFY_SOCKET"))
         }
         inherited.setdefault("PATH", os.defpath)
+        if (self._view / "sbin").exists():
+            inherited["RABBITMQ_SCRIPTS_DIR"] = str(self._view / "sbin")
+        schedulers = f" +S {self.schedulers}:{self.schedulers}" if self.schedulers else ""
         return inherited | {
             "HOME": str(self.folder / "home"),
             "LANG": "C.UTF-8",
@@ -209,7 +231,8 @@ class RabbitNode:
             "RABBITMQ_CONFIG_FILE": str(self.folder / "rabbitmq.conf"),
             "RABBITMQ_ADVANCED_CONFIG_FILE": str(self.folder / "advanced.config"),
             "RABBITMQ_ENABLED_PLUGINS_FILE": str(self.folder / "enabled_plugins"),
-            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": ("-kernel inet_dist_use_interface {127,0,0,1}"),
+            "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "-kernel inet_dist_use_interface {127,0,0,1}"
+            + schedulers,
             # The script then becomes the virtual machine instead of waiting for it: one process,
             # its number is the one we know, and SIGTERM is an orderly stop.
             "RUNNING_UNDER_SYSTEMD": "true",
@@ -243,6 +266,10 @@ class RabbitNode:
             if amqp_probe.speaks_amqp(LOOPBACK, self.amqp_port):
                 return
 
+    @property
+    def _view(self) -> Path:
+        return self.folder / "view"
+
     def _note(self, name: str) -> Path:
         return self.folder / f"{name}.process.json"
 
@@ -272,9 +299,9 @@ def _find_epmd(scripts: Path) -> str:
     raise NodeFailed("epmd, a part of Erlang, is not on the PATH")
 
 
-def _until(seconds: float, *, what: str, log: object) -> Iterator[None]:
+def _until(seconds: float, *, what: str, log: Callable[[], str]) -> Iterator[None]:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         yield
         time.sleep(0.05)
-    raise NodeFailed(f"{what} was not ready after {seconds:.0f} s:\n{log()}")  # type: ignore[operator]
+    raise NodeFailed(f"{what} was not ready after {seconds:.0f} s:\n{log()}")

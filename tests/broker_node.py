@@ -28,7 +28,7 @@ def broker() -> RabbitNode:
     if find_scripts() is None:
         missing("RabbitMQ (rabbitmq-server)")
     folder = services_folder() / "broker"
-    node = RabbitNode(folder)
+    node = RabbitNode(folder, schedulers=1)
     with locked(folder.with_suffix(".lock")):
         if not (node.is_running() and amqp_probe.speaks_amqp(LOOPBACK, node.amqp_port)):
             node.start()
@@ -55,7 +55,7 @@ def _own_node(worker_id: str) -> Iterator[RabbitNode]:
     """One node a worker, lent to one test after the other: a boot costs seconds."""
     if find_scripts() is None:
         missing("RabbitMQ (rabbitmq-server)")
-    node = RabbitNode(run_folder() / f"own-broker-{worker_id}")
+    node = RabbitNode(run_folder() / f"own-broker-{worker_id}", schedulers=1)
     yield node
     node.kill()
 
