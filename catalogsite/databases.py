@@ -118,9 +118,11 @@ def _check_parts(url: str, *, name: str) -> None:
         )
     for part in (userinfo, location, path):
         _decode(part, name=name)
-    host_and_port = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._%-]*)(:[0-9]{1,5})?"
+    host_and_port = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._%-]*)(:(?!0+$)[0-9]{1,5})?"
     if not all(re.fullmatch(host_and_port, host) for host in location.split(",")):
-        raise SettingError(name, "needs host:port, an IPv6 address in brackets")
+        raise SettingError(
+            name, "needs host:port with a port from 1 to 65535, an IPv6 address in brackets"
+        )
     if "[" in userinfo or "]" in userinfo:
         raise SettingError(name, "has a bracket in user or password: write %5B, %5D")
 
