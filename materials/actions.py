@@ -176,7 +176,7 @@ def _store_fact(
     material: Material, revision: Revision, event: Event, *, actor: str, user: User | None
 ) -> None:
     material.revision = event.revision
-    material.save()
+    material.save(update_fields=["state", "revision", "differs"])
     revision.material = material
     revision.number = event.revision
     revision.actor = actor

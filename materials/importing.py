@@ -4,6 +4,7 @@ Running it again changes nothing: a file that says what the draft says is left a
 is withdrawn stays so until its file changes.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,7 +47,7 @@ def import_folder(folder: Path, *, publish: bool, actor: str) -> Iterator[Report
     """
     first_file: dict[str, str] = {}
     for file_name in markdown_files.names(folder):
-        shown = file_name.encode("utf-8", "backslashreplace").decode()
+        shown = os.fsencode(file_name).decode("utf-8", "backslashreplace")
         try:
             file = markdown_files.read(folder / file_name)
             first = first_file.setdefault(file.material_id, shown)

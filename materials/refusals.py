@@ -36,5 +36,8 @@ class InvalidMaterial(ActionRefused):
     def __init__(self, errors: Mapping[str, Sequence[str]]) -> None:
         self.errors = {field: list(sentences) for field, sentences in errors.items()}
         super().__init__(
-            " ".join(f"{field}: {' '.join(sentences)}" for field, sentences in self.errors.items())
+            " ".join(
+                f"{field.removeprefix('material_')}: {' '.join(sentences)}"
+                for field, sentences in self.errors.items()
+            )
         )

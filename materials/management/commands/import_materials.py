@@ -47,12 +47,16 @@ class Command(BaseCommand):
         if not total:
             raise CommandError(f"There is no Markdown file (*.md) in {folder}.", returncode=FAILED)
         self.stdout.write(
-            f"{total} files: {counts['created']} new, {counts['edited']} changed, "
+            f"{_files(total)}: {counts['created']} new, {counts['edited']} changed, "
             f"{counts['unchanged']} unchanged, {counts['failed']} failed; "
             f"{counts['published']} published."
         )
         if counts[Change.FAILED]:
-            raise CommandError(f"{counts[Change.FAILED]} files failed.", returncode=FAILED)
+            raise CommandError(f"{_files(counts[Change.FAILED])} failed.", returncode=FAILED)
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count} files"
 
 
 def _folder(text: str) -> Path:

@@ -1,0 +1,239 @@
+"""`import_materials`: a folder of files becomes drafts or published materials, file by file."""
+
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import OperationalError
+
+from materials import actions, importing
+from materials.events import PUBLISHED, WITHDRAWN
+from materials.models import Material, Revision
+from materials.refusals import TryAgain
+from tests.materials.makers import draft, facts
+
+pytestmark = pytest.mark.django_db
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    def write(name: str, text: str = "Text.", **fields: str) -> Path:
+        fields = {"title": f"About {name}", **fields}
+        path = tmp_path / name
+        lines = [f"{field}: {value}" for field, value in fields.items()]
+        path.write_text("\n".join(["---", *lines, "---", "", text]) + "\n", encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def import_(tmp_path: Path) -> Callable[..., Result]:
+    def run(*options: str) -> Result:
+        out, err = StringIO(), StringIO()
+        try:
+            call_command("import_materials", str(tmp_path), *options, stdout=out, stderr=err)
+        except CommandError as error:
+            return Result(error.returncode, out.getvalue(), f"{err.getvalue()}{error}")
+        return Result(0, out.getvalue(), err.getvalue())
+
+    return run
+
+
+def test_files_become_drafts(write, import_) -> None:
+    write("article-1.md", text="Body.", summary="Short", tags="[a, b]", language="ru")
+    write("other.md", id="article-2")
+
+    result = import_("--actor", "grace")
+
+    assert result == (
+        0,
+        "2 files: 2 new, 0 changed, 0 unchanged, 0 failed; 0 published.\n",
+        "",
+    )
+    material = Material.objects.get(material_id="article-1")
+    assert (material.title, material.summary, material.body) == (
+        "About article-1.md",
+        "Short",
+        "Body.",
+    )
+    assert (material.language, material.tags) == ("ru", ["a", "b"])
+    assert (material.state, material.created_by) == ("draft", "grace")
+    assert Material.objects.filter(material_id="article-2").exists()
+    assert facts() == []
+
+
+def test_files_can_be_published_at_once(write, import_) -> None:
+    write("article-1.md")
+    write("article-2.md")
+
+    result = import_("--publish")
+
+    assert "2 published" in result.out
+    assert facts() == [("article-1", PUBLISHED, 1), ("article-2", PUBLISHED, 1)]
+    assert set(Revision.objects.values_list("actor", flat=True)) == {"console"}
+
+
+def test_a_second_run_changes_nothing_and_publishes_nothing(write, import_) -> None:
+    write("article-1.md", text="One\r\nTwo  \n")
+    import_("--publish")
+    before = list(Material.objects.values())
+
+    result = import_("--publish")
+
+    assert result.out == "1 file: 0 new, 0 changed, 1 unchanged, 0 failed; 0 published.\n"
+    assert list(Material.objects.values()) == before
+    assert len(facts()) == 1
+
+
+def test_only_the_changed_file_is_edited_and_published(write, import_) -> None:
+    write("article-1.md")
+    write("article-2.md")
+    import_("--publish")
+    write("article-2.md", text="Other text.")
+
+    result = import_("--publish")
+
+    assert result.out == "2 files: 0 new, 1 changed, 1 unchanged, 0 failed; 1 published.\n"
+    assert facts()[2:] == [("article-2", PUBLISHED, 2)]
+
+
+def test_drafts_of_an_earlier_run_are_published_when_asked_for(write, import_) -> None:
+    write("article-1.md")
+    import_()
+
+    result = import_("--publish")
+
+    assert result.out == "1 file: 0 new, 0 changed, 1 unchanged, 0 failed; 1 published.\n"
+    assert facts() == [("article-1", PUBLISHED, 1)]
+
+
+def test_what_is_withdrawn_comes_back_only_with_a_changed_file(write, import_) -> None:
+    write("article-1.md")
+    import_("--publish")
+    actions.withdraw("article-1", actor="ada")
+
+    import_("--publish")
+    assert facts()[-1] == ("article-1", WITHDRAWN, 2)
+
+    write("article-1.md", text="Corrected.")
+    import_("--publish")
+    assert facts()[-1] == ("article-1", PUBLISHED, 3)
+
+
+def test_bad_files_are_named_with_their_line_and_cost_the_others_nothing(
+    write, import_, tmp_path: Path
+) -> None:
+    write("article-1.md")
+    (tmp_path / "article-2.md").write_bytes(b"---\ntitle: T\n---\n\xff")
+    write("article-3.md", title="x" * 201)
+    write("article-4.md", id="Not an id")
+    write("article-5.md", id="article-1")
+    write("article-6.md", title="")
+    (tmp_path / "article-7.md").symlink_to(tmp_path / "article-1.md")
+    (tmp_path / b"article-\xff.md".decode("utf-8", "surrogateescape")).write_text("")
+    write("article-9.md")
+
+    result = import_("--publish")
+
+    assert result.code == 1
+    assert result.out == "9 files: 2 new, 0 changed, 0 unchanged, 7 failed; 2 published.\n"
+    lines = result.err.splitlines()
+    assert lines[0] == "article-2.md:4: not UTF-8"
+    assert lines[1].startswith("article-3.md: title: At most 200 characters fit")
+    assert lines[2].startswith("article-4.md: id: Use 1 to 64")
+    assert lines[3] == "article-5.md: the id 'article-1' is taken by article-1.md"
+    assert lines[4].startswith("article-6.md: title: Say something here")
+    assert lines[5] == "article-7.md: a symbolic link is not followed"
+    assert lines[6].startswith("article-\\xff.md:1: does not begin with front matter")
+    assert lines[-1] == "7 files failed."
+    assert [material for material, _, _ in facts()] == ["article-1", "article-9"]
+
+
+@pytest.mark.parametrize("broken", ['"a\\0b"', '"\\ud800"'])
+def test_an_id_that_no_database_stores_is_a_fault_of_its_file(write, import_, broken) -> None:
+    write("article-1.md", id=broken)
+
+    result = import_()
+
+    assert result.code == 1
+    assert "Use 1 to 64 characters" in result.err
+
+
+def test_a_file_is_created_and_published_together_or_not_at_all(
+    write, import_, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("article-1.md")
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise TryAgain("busy")
+
+    monkeypatch.setattr(actions, "publish", refuse)
+    monkeypatch.setattr("materials.patience.time.sleep", lambda seconds: None)
+    result = import_("--publish")
+
+    assert result.code == 1
+    assert "article-1.md: busy" in result.err
+    assert not Material.objects.exists()
+
+
+def test_a_busy_database_is_waited_for(write, import_, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("article-1.md")
+    pauses: list[float] = []
+    publish = actions.publish
+
+    def busy_at_first(*args, **kwargs):
+        if len(pauses) < 2:
+            raise TryAgain("busy")
+        return publish(*args, **kwargs)
+
+    monkeypatch.setattr(actions, "publish", busy_at_first)
+    monkeypatch.setattr("materials.patience.time.sleep", pauses.append)
+    result = import_("--publish")
+
+    assert (result.code, len(pauses)) == (0, 2)
+    assert pauses == sorted(pauses)
+    assert len(facts()) == 1
+
+
+def test_a_database_that_is_away_ends_it_with_one_line(
+    write, import_, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("article-1.md")
+
+    def away(*args: object, **kwargs: object) -> None:
+        raise OperationalError("connection to postgres://user:SECRET@host refused")
+
+    monkeypatch.setattr(importing.actions, "create", away)
+    result = import_()
+
+    assert result.code == 1
+    assert "The database cannot be used now" in result.err
+    assert "SECRET" not in result.err
+
+
+def test_a_folder_without_markdown_is_told_as_such(import_, tmp_path: Path) -> None:
+    (tmp_path / "README.txt").write_text("")
+
+    result = import_()
+
+    assert result.code == 1
+    assert "There is no Markdown file" in result.err
+
+
+def test_other_materials_are_left_alone(write, import_) -> None:
+    draft("article-5", title="Written by hand")
+    write("article-1.md")
+
+    import_("--publish")
+
+    assert Material.objects.get(material_id="article-5").state == "draft"
