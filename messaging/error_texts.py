@@ -53,10 +53,10 @@ def _str(error: BaseException) -> str:
 
 
 def _shorten(text: str) -> str:
-    """A limit for the screening, never within a word: half a URL would hide its password."""
+    """A limit for the screening, never within what may be a URL: half of one would slip by."""
     if len(text) <= _READ_LIMIT:
         return text
-    return re.sub(r"\S+\Z", "…", text[:_READ_LIMIT])
+    return re.sub(r"(?<!\S)\S*[:=]\S*\Z", "", text[:_READ_LIMIT]) + "…"
 
 
 def _one_line(text: str) -> str:
@@ -80,4 +80,4 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _block(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__, limit=-_FRAMES_PER_ERROR)
     name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
-    return f"{''.join(frames.format())}{name}: {sanitised(error)}"
+    return f"{screen(''.join(frames.format()))}{name}: {sanitised(error)}"
