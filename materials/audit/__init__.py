@@ -1,0 +1,1 @@
+"""The audit projection: every fact as it was received, in order of arrival."""

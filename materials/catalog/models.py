@@ -1,0 +1,103 @@
+"""What readers see: one row a material, written by the catalog's consumer alone."""
+
+import re
+from typing import Self
+
+from django.db import connections, models
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Now
+from django.utils.translation import get_language_info
+
+
+class CatalogQuerySet(models.QuerySet["CatalogEntry"]):
+    def published(self) -> Self:
+        """What is public, the newest first, in one fixed order."""
+        return self.filter(visible=True).order_by("-published_at", "material_id")
+
+    def find(self, material_id: str) -> "CatalogEntry | None":
+        """The entry of that material; None also for what cannot be a material's id."""
+        return self.filter(pk=material_id).first() if _ID.fullmatch(material_id) else None
+
+    def tagged(self, tag: str) -> Self:
+        """Those that carry exactly this tag."""
+        if connections[self.db].vendor == "postgresql":
+            return self.filter(tags__contains=[tag])
+        return self.filter(RawSQL(_HAS_TAG_ON_SQLITE, [tag], models.BooleanField()))
+
+    def in_language(self, language: str) -> Self:
+        """Those in this language or a variety of it: `en` finds `en-GB` too."""
+        return self.filter(
+            models.Q(language__iexact=language) | models.Q(language__istartswith=f"{language}-")
+        )
+
+
+class CatalogEntry(models.Model):
+    """The newest known state of one material.
+
+    All but `replaced_revision` and `applied_at` follow from the event with the highest
+    revision alone, so any order of arrival ends in the same row. A withdrawal therefore keeps
+    no text of what it withdraws.
+    """
+
+    material_id = models.CharField(max_length=64, primary_key=True)
+    revision = models.BigIntegerField()
+    replaced_revision = models.BigIntegerField(
+        default=0, help_text="The revision that stood here before; 0 when there was none."
+    )
+    visible = models.BooleanField()
+    title = models.CharField(max_length=200, blank=True)
+    summary = models.CharField(max_length=500, blank=True)
+    body = models.TextField(blank=True, help_text="Markdown.")
+    language = models.CharField(max_length=35, blank=True, help_text="BCP 47; empty: not said.")
+    tags = models.JSONField(default=list, blank=True)
+    published_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_reason = models.CharField(max_length=500, blank=True)
+    event_id = models.UUIDField(help_text="The fact that this state comes from.")
+    applied_at = models.DateTimeField(db_default=Now(), help_text="By the database's clock.")
+
+    objects = CatalogQuerySet.as_manager()
+
+    class Meta:
+        db_table = "catalog_entry"
+        ordering = ["material_id"]
+        verbose_name = "catalog entry"
+        verbose_name_plural = "catalog entries"
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(revision__gte=1), name="catalog_revision_from_one"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    visible=True, published_at__isnull=False, withdrawn_at__isnull=True
+                )
+                | models.Q(visible=False, published_at__isnull=True, withdrawn_at__isnull=False),
+                name="catalog_published_or_withdrawn",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                models.F("published_at").desc(),
+                "material_id",
+                condition=models.Q(visible=True),
+                name="catalog_public_list",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.material_id} r{self.revision}"
+
+    @property
+    def language_name(self) -> str:
+        """What the language calls itself, or its tag where that is not known here."""
+        try:
+            return str(get_language_info(self.language.lower())["name_local"]).capitalize()
+        except KeyError:
+            return self.language
+
+
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+_HAS_TAG_ON_SQLITE = (
+    "EXISTS (SELECT 1 FROM json_each(catalog_entry.tags) WHERE json_each.value = %s)"
+)

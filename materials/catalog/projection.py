@@ -1,0 +1,192 @@
+"""Facts into the readers' catalog: the newest revision of a material wins, whatever came when."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any, NamedTuple
+
+import msgspec
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from materials.events import PUBLISHED
+from messaging.envelope import Event
+
+
+def apply(events: Sequence[Event], using: str) -> set[str]:
+    """Bring the catalog up to these events; return the ids of those that were stale.
+
+    Outcome and rows are those of handling the events one after another in the order given,
+    also against a concurrent worker. Needs the caller's transaction; rows are locked in
+    ascending order of material id, each once. Any number of events takes few statements: one
+    for every 8 MiB on PostgreSQL, one for every 83 materials on SQLite.
+    """
+    if not events:
+        return set()
+    newest = _newest_per_material(events)
+    rows = [_row(newest[material_id]) for material_id in sorted(newest)]
+    connection = connections[using]
+    upsert = _upsert_documents if connection.vendor == "postgresql" else _upsert_values
+    return _stale(events, standing=dict(upsert(connection, rows)))
+
+
+# material id -> the revision that stood before, of each row that was written
+_Written = list[tuple[str, int]]
+
+
+class _Row(NamedTuple):
+    """The columns that an event decides, in the order of the statements below."""
+
+    material_id: str
+    revision: int
+    visible: bool
+    title: str
+    summary: str
+    body: str
+    language: str
+    tags: tuple[str, ...]
+    published_at: datetime | None
+    withdrawn_at: datetime | None
+    withdrawn_reason: str
+    event_id: str
+
+
+def _newest_per_material(events: Iterable[Event]) -> dict[str, Event]:
+    """The event that each material ends with; among equal revisions the first to arrive."""
+    newest: dict[str, Event] = {}
+    for event in events:
+        known = newest.get(event.material_id)
+        if known is None or known.revision < event.revision:
+            newest[event.material_id] = event
+    return newest
+
+
+def _row(event: Event) -> _Row:
+    published = event.type == PUBLISHED
+    data = event.data
+    return _Row(
+        material_id=event.material_id,
+        revision=event.revision,
+        visible=published,
+        title=data.title if published else "",
+        summary=data.summary if published else "",
+        body=data.body if published else "",
+        language=(data.language or "") if published else "",
+        tags=data.tags if published else (),
+        published_at=event.occurred_at if published else None,
+        withdrawn_at=None if published else event.occurred_at,
+        withdrawn_reason="" if published else data.reason,
+        event_id=event.event_id,
+    )
+
+
+def _stale(events: Iterable[Event], *, standing: Mapping[str, int]) -> set[str]:
+    """Replay the batch upon the revisions that stood when each row was locked.
+
+    A material without a standing revision was not written: the catalog has its newest event's
+    revision or a newer one already, so all its events are stale.
+    """
+    current = dict(standing)
+    stale = set()
+    for event in events:
+        known = current.get(event.material_id)
+        if known is None or event.revision <= known:
+            stale.add(event.event_id)
+        else:
+            current[event.material_id] = event.revision
+    return stale
+
+
+# The guard decides races: the row is locked, then compared, then written or left alone. What
+# stood before comes back in replaced_revision, because RETURNING cannot see the old row.
+_ON_CONFLICT = """
+    ON CONFLICT (material_id) DO UPDATE SET
+        revision = excluded.revision,
+        replaced_revision = catalog_entry.revision,
+        visible = excluded.visible,
+        title = excluded.title,
+        summary = excluded.summary,
+        body = excluded.body,
+        language = excluded.language,
+        tags = excluded.tags,
+        published_at = excluded.published_at,
+        withdrawn_at = excluded.withdrawn_at,
+        withdrawn_reason = excluded.withdrawn_reason,
+        event_id = excluded.event_id,
+        applied_at = excluded.applied_at
+    WHERE catalog_entry.revision < excluded.revision
+    RETURNING material_id, replaced_revision
+"""
+
+_INSERT = f"""
+    INSERT INTO catalog_entry ({", ".join(_Row._fields)}, replaced_revision, applied_at)
+"""
+
+# One JSON document instead of an array a column: psycopg writes arrays element by element in
+# Python, which costs more than all the rest of the statement.
+_UPSERT_DOCUMENT = f"""
+    {_INSERT}
+    SELECT v->>0, (v->>1)::bigint, (v->>2)::boolean, v->>3, v->>4, v->>5, v->>6, v->7,
+           (v->>8)::timestamptz, (v->>9)::timestamptz, v->>10, (v->>11)::uuid,
+           0, STATEMENT_TIMESTAMP()
+    FROM jsonb_array_elements(%s::jsonb) WITH ORDINALITY AS fresh (v, position)
+    ORDER BY position
+    {_ON_CONFLICT}
+"""
+
+# Bounds the memory of a statement on both sides; jsonb itself ends at 255 MiB.
+_DOCUMENT_BYTES = 8 * 1024 * 1024
+
+# The moment is written as Django's Now() writes it on SQLite.
+_VALUES = (
+    f"({', '.join(['%s'] * len(_Row._fields))}, 0, STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW'))"
+)
+
+
+def _upsert_documents(connection: BaseDatabaseWrapper, rows: Sequence[_Row]) -> _Written:
+    written: _Written = []
+    with connection.cursor() as cursor:
+        for document in _documents(rows):
+            cursor.execute(_UPSERT_DOCUMENT, [document])
+            written += cursor.fetchall()
+    return written
+
+
+def _documents(rows: Iterable[_Row]) -> Iterator[str]:
+    """The rows as JSON arrays of arrays, each of a bounded size."""
+    encoded: list[bytes] = []
+    size = 0
+    for row in rows:
+        text = msgspec.json.encode(row)
+        if encoded and size + len(text) > _DOCUMENT_BYTES:
+            yield f"[{b','.join(encoded).decode()}]"
+            encoded, size = [], 0
+        encoded.append(text)
+        size += len(text)
+    yield f"[{b','.join(encoded).decode()}]"
+
+
+def _upsert_values(connection: BaseDatabaseWrapper, rows: Sequence[_Row]) -> _Written:
+    written: _Written = []
+    size = (connection.features.max_query_params or 999) // len(_Row._fields)
+    with connection.cursor() as cursor:
+        for start in range(0, len(rows), size):
+            chunk = [_for_sqlite(connection, row) for row in rows[start : start + size]]
+            values = ", ".join([_VALUES] * len(chunk))
+            cursor.execute(f"{_INSERT} VALUES {values} {_ON_CONFLICT}", list(chain(*chunk)))
+            written += cursor.fetchall()
+    return written
+
+
+def _for_sqlite(connection: BaseDatabaseWrapper, row: _Row) -> tuple[Any, ...]:
+    """The row's values as Django's own fields would store them."""
+    stored = connection.ops.adapt_datetimefield_value
+    return (
+        *row[:7],
+        json.dumps(row.tags, ensure_ascii=False),
+        stored(row.published_at),
+        stored(row.withdrawn_at),
+        row.withdrawn_reason,
+        row.event_id.replace("-", ""),
+    )

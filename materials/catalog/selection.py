@@ -1,0 +1,75 @@
+"""What a reader asks the catalog for: search words, a tag, a language."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Self
+from urllib.parse import urlencode
+
+from django.db import connections
+from django.db.models import Q
+from django.http import QueryDict
+
+from materials.catalog.models import CatalogEntry, CatalogQuerySet
+
+WORDS_LIMIT = 8
+TEXT_LIMIT = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The filters of a list, as they stand in its URL. Any text is allowed in them."""
+
+    q: str = ""
+    tag: str = ""
+    lang: str = ""
+
+    @classmethod
+    def from_query(cls, query: QueryDict) -> Self:
+        """What `?q=&tag=&lang=` say; longer texts are cut to 200 characters."""
+        return cls(
+            q=" ".join(query.get("q", "").split())[:TEXT_LIMIT],
+            tag=query.get("tag", "")[:TEXT_LIMIT],
+            lang=query.get("lang", "").strip()[:TEXT_LIMIT],
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.q or self.tag or self.lang)
+
+    def entries(self) -> CatalogQuerySet:
+        """The published entries that pass, newest first.
+
+        Every word of `q`, up to eight, occurs in the title, the summary or the text, in any
+        case. Nothing matches what no event can hold.
+        """
+        entries = CatalogEntry.objects.published()
+        if "\x00" in self.q + self.tag + self.lang:
+            return entries.none()
+        if self.tag:
+            entries = entries.tagged(self.tag)
+        if self.lang:
+            entries = entries.in_language(self.lang)
+        for word in self.q.split()[:WORDS_LIMIT]:
+            entries = entries.filter(_says(word, using=entries.db))
+        return entries
+
+    def without(self, name: str) -> Self:
+        """The same selection with one filter taken away."""
+        return replace(self, **{name: ""})
+
+    def query_string(self, **more: Any) -> str:
+        """`?…` for a link, or nothing where there is nothing to say."""
+        pairs = {"q": self.q, "tag": self.tag, "lang": self.lang, **more}
+        text = urlencode({name: value for name, value in pairs.items() if value})
+        return f"?{text}" if text else ""
+
+
+def _says(word: str, *, using: str) -> Q:
+    # SQLite's LIKE folds ASCII alone; its regular expressions are Python's and fold all.
+    if connections[using].vendor == "sqlite":
+        lookup, value = "iregex", re.escape(word)
+    else:
+        lookup, value = "icontains", word
+    found = Q()
+    for field in ("title", "summary", "body"):
+        found |= Q(**{f"{field}__{lookup}": value})
+    return found
