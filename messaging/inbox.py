@@ -4,19 +4,19 @@ The unique keys of `InboxReceipt` decide, not a look beforehand: a receipt that 
 inserted is a new event, whatever other processes do at the same moment.
 """
 
-import uuid
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 
-from django.db import connections, models, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import Error, models, transaction
 from django.db.models import F
 
+from messaging import receipts
+from messaging.database_errors import kind_of, sanitised
 from messaging.envelope import Event
-from messaging.errors import FactConflict, TransientError
+from messaging.errors import FactConflict, OutageError, TransientError
 from messaging.models import InboxReceipt
 from messaging.registry import Consumer, Outcome
-
-_SQLITE_ROWS_PER_INSERT = 1000  # 8 variables a row; SQLite's limit is 32 766
 
 
 def handle(consumer: Consumer, events: Sequence[Event]) -> list[Outcome | FactConflict]:
@@ -24,21 +24,22 @@ def handle(consumer: Consumer, events: Sequence[Event]) -> list[Outcome | FactCo
 
     Gives one outcome an event: applied, duplicate, stale, or the FactConflict that it is (which
     changes nothing). All receipts and effects are committed together, or, when anything is
-    raised, not at all.
+    raised, not at all. Raises OutageError when the transaction cannot even begin.
     """
-    with transaction.atomic(using=consumer.database):
+    with ExitStack() as stack:
+        _begin(stack, consumer.database)
         outcomes: dict[int, Outcome | FactConflict] = {}
         candidates = _first_of_each_fact(events)
-        new_ids = _insert_receipts(consumer, [events[index] for index in sorted(candidates)])
+        new_ids = receipts.insert(consumer, [events[index] for index in sorted(candidates)])
         fresh = {index for index in candidates if events[index].event_id in new_ids}
-        for index, event in enumerate(events):
-            if index in fresh:
-                continue
-            contested = _settle_contested(consumer, event)
-            if contested is None:
-                fresh.add(index)
-            else:
-                outcomes[index] = contested
+        contested = [index for index in range(len(events)) if index not in fresh]
+        if contested:
+            settled = _settle_contested(consumer, [events[index] for index in contested])
+            for index, outcome in zip(contested, settled, strict=True):
+                if outcome is None:
+                    fresh.add(index)
+                else:
+                    outcomes[index] = outcome
         in_order = [events[index] for index in sorted(fresh)]
         stale_ids = consumer.apply(in_order, consumer.database) if in_order else set()
         if stale_ids:
@@ -47,6 +48,17 @@ def handle(consumer: Consumer, events: Sequence[Event]) -> list[Outcome | FactCo
             stale = events[index].event_id in stale_ids
             outcomes[index] = Outcome.STALE if stale else Outcome.APPLIED
     return [outcomes[index] for index in range(len(events))]
+
+
+def _begin(stack: ExitStack, using: str) -> None:
+    try:
+        stack.enter_context(transaction.atomic(using=using))
+    except Error as error:
+        # SQLite's one write lock is held for longer than the busy timeout. No event has been
+        # touched yet, so none may pay for it.
+        if kind_of(error) is TransientError:
+            raise OutageError(f"no transaction could begin: {sanitised(error)}") from error
+        raise
 
 
 def _first_of_each_fact(events: Sequence[Event]) -> set[int]:
@@ -61,14 +73,39 @@ def _first_of_each_fact(events: Sequence[Event]) -> set[int]:
     return indexes
 
 
-def _settle_contested(consumer: Consumer, event: Event) -> Outcome | FactConflict | None:
-    """The outcome of an event whose id, or material and revision, is known; None if it is new."""
-    own = _receipts(consumer).filter(event_id=event.event_id).first()
-    if own is not None:
-        if bytes(own.fingerprint) != event.fingerprint:
-            return FactConflict(f"another body was handled under eventId {event.event_id}")
-        _receipts(consumer).filter(pk=own.pk).update(duplicates=F("duplicates") + 1)
-        return Outcome.DUPLICATE
+def _settle_contested(
+    consumer: Consumer, events: Sequence[Event]
+) -> list[Outcome | FactConflict | None]:
+    """The outcomes of events whose id, or material and revision, is known; None for a new one."""
+    known = _lock_known(consumer, {event.event_id for event in events})
+    repeated: Counter[str] = Counter()
+    outcomes: list[Outcome | FactConflict | None] = []
+    for event in events:
+        fingerprint = known.get(event.event_id)
+        if fingerprint is None:
+            conflict = _add_contested(consumer, event)
+            outcomes.append(conflict)
+            if conflict is None:
+                known[event.event_id] = event.fingerprint
+        elif fingerprint != event.fingerprint:
+            said = f"another body was handled under eventId {event.event_id}"
+            outcomes.append(FactConflict(said))
+        else:
+            repeated[event.event_id] += 1
+            outcomes.append(Outcome.DUPLICATE)
+    _count_duplicates(consumer, repeated)
+    return outcomes
+
+
+def _lock_known(consumer: Consumer, event_ids: set[str]) -> dict[str, bytes]:
+    """Fingerprints by id, their rows locked in the order of ids."""
+    rows = _receipts(consumer).filter(event_id__in=event_ids).order_by("event_id")
+    locked = rows.select_for_update(no_key=True).values_list("event_id", "fingerprint")
+    return {str(event_id): bytes(fingerprint) for event_id, fingerprint in locked}
+
+
+def _add_contested(consumer: Consumer, event: Event) -> FactConflict | None:
+    """Insert the receipt of an event with a new id, unless its revision tells otherwise."""
     first = (
         _receipts(consumer)
         .filter(material_id=event.material_id, revision=event.revision, names_revision=True)
@@ -79,86 +116,16 @@ def _settle_contested(consumer: Consumer, event: Event) -> Outcome | FactConflic
             f"revision {event.revision} of {event.material_id} is eventId {first.event_id}, "
             "with another content"
         )
-    if not _insert_receipts(consumer, [event], names_revision=first is None):
+    if not receipts.insert(consumer, [event], names_revision=first is None):
         raise TransientError("another process handles the same fact at this moment")
     return None
 
 
+def _count_duplicates(consumer: Consumer, repeated: Counter[str]) -> None:
+    for times in set(repeated.values()):
+        ids = [event_id for event_id, count in repeated.items() if count == times]
+        _receipts(consumer).filter(event_id__in=ids).update(duplicates=F("duplicates") + times)
+
+
 def _receipts(consumer: Consumer) -> models.QuerySet[InboxReceipt]:
     return InboxReceipt.objects.using(consumer.database).filter(consumer=consumer.name)
-
-
-def _insert_receipts(
-    consumer: Consumer, events: Sequence[Event], *, names_revision: bool = True
-) -> set[str]:
-    """Insert what no unique key forbids; the ids of what was inserted.
-
-    Sorted by id, so that two workers with the same events wait for each other in one order.
-    """
-    if not events:
-        return set()
-    connection = connections[consumer.database]
-    ordered = sorted(events, key=lambda event: event.event_id)
-    if connection.vendor == "postgresql":
-        return _insert_by_arrays(connection, consumer.name, ordered, names_revision)
-    inserted: set[str] = set()
-    for start in range(0, len(ordered), _SQLITE_ROWS_PER_INSERT):
-        chunk = ordered[start : start + _SQLITE_ROWS_PER_INSERT]
-        inserted |= _insert_by_values(connection, consumer.name, chunk, names_revision)
-    return inserted
-
-
-def _insert_by_arrays(
-    connection: BaseDatabaseWrapper, consumer: str, events: Sequence[Event], names_revision: bool
-) -> set[str]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {_TABLE} ({_COLUMNS})"  # names from the model alone
-            " SELECT %s, e, t, m, r, 'applied', f, c, %s, 0"
-            " FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::bigint[], %s::bytea[],"
-            " %s::bytea[]) AS event (e, t, m, r, f, c)"
-            " ON CONFLICT DO NOTHING RETURNING event_id",
-            [
-                consumer,
-                names_revision,
-                [event.event_id for event in events],
-                [event.type for event in events],
-                [event.material_id for event in events],
-                [event.revision for event in events],
-                [event.fingerprint for event in events],
-                [event.content_fingerprint for event in events],
-            ],
-        )
-        return {str(row[0]) for row in cursor.fetchall()}
-
-
-def _insert_by_values(
-    connection: BaseDatabaseWrapper, consumer: str, events: Sequence[Event], names_revision: bool
-) -> set[str]:
-    values = ", ".join(["(%s, %s, %s, %s, %s, 'applied', %s, %s, %s, 0)"] * len(events))
-    parameters: list[object] = []
-    for event in events:
-        parameters += [
-            consumer,
-            uuid.UUID(event.event_id).hex,
-            event.type,
-            event.material_id,
-            event.revision,
-            event.fingerprint,
-            event.content_fingerprint,
-            names_revision,
-        ]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {_TABLE} ({_COLUMNS}) VALUES {values}"
-            " ON CONFLICT DO NOTHING RETURNING event_id",
-            parameters,
-        )
-        return {str(uuid.UUID(row[0])) for row in cursor.fetchall()}
-
-
-_TABLE = InboxReceipt._meta.db_table
-_COLUMNS = (
-    "consumer, event_id, type, material_id, revision, outcome, fingerprint,"
-    " content_fingerprint, names_revision, duplicates"
-)
