@@ -7,7 +7,6 @@ from django.db import IntegrityError, models, transaction
 
 from messaging.database_errors import sanitised, traceback_text
 from messaging.envelope import MAX_ATTEMPT, Event
-from messaging.errors import TransientError
 from messaging.models import FailedAttempt
 from messaging.registry import Consumer
 
@@ -28,15 +27,19 @@ def record(consumer: Consumer, failures: Sequence[Failure]) -> list[int]:
     """Keep the failures and give the attempt that each of them really was; commits.
 
     A transient one is at least the number of transient failures already counted for this
-    consumer and event, and at most MAX_ATTEMPT. A permanent one keeps its own number.
+    consumer and event, and at most MAX_ATTEMPT. A permanent one keeps its own number. Raises
+    nothing but database errors, and then nothing was kept.
     """
-    for _ in range(_TRIES_AGAINST_TWINS):
+    tries_left = _TRIES_AGAINST_TWINS
+    while True:
         try:
             with transaction.atomic(using=consumer.database):
                 return _record(consumer, failures)
         except IntegrityError:
-            continue  # Another process counted the same attempt first; count again.
-    raise TransientError("too many processes count failures of the same fact")
+            # Another process counted the same attempt first; count again.
+            tries_left -= 1
+            if not tries_left:
+                raise
 
 
 def _record(consumer: Consumer, failures: Sequence[Failure]) -> list[int]:
@@ -53,6 +56,8 @@ def _record(consumer: Consumer, failures: Sequence[Failure]) -> list[int]:
             if count > MAX_ATTEMPT:
                 continue  # The last attempt again, after a crash: it is counted already.
         rows.append(_row(consumer, failure, attempts[-1]))
+    # In the order of ids: two workers with the same events wait for each other.
+    rows.sort(key=lambda row: row.event_id)
     FailedAttempt.objects.using(consumer.database).bulk_create(rows)
     return attempts
 
