@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 import structlog
 from django.db import Error, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from messaging.database_errors import kind_of, sanitised
 from messaging.errors import ConfigurationError, OutageError, PermanentError
@@ -37,11 +38,12 @@ class DatabaseTurns:
         """
         connection = connections[self._using]
         try:
-            connection.close_if_unusable_or_obsolete()
+            with self._bounded(connection):
+                # Asks the server; a frozen one would never answer.
+                connection.close_if_unusable_or_obsolete()
+                connection.close_if_health_check_failed()
             connection.ensure_connection()
-            with self._lifetime.database_turn(
-                _fileno(connection), limit_seconds=TURN_LIMIT_SECONDS
-            ):
+            with self._bounded(connection):
                 yield
         except Exception as error:
             kind = kind_of(error)
@@ -76,8 +78,12 @@ class DatabaseTurns:
         end = time.monotonic() + seconds
         self._lifetime.wait_until(lambda: not still_wanted(), end - time.monotonic())
 
+    def _bounded(self, connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
+        return self._lifetime.database_turn(_fileno(connection), limit_seconds=TURN_LIMIT_SECONDS)
 
-def _fileno(connection: object) -> int | None:
-    raw = getattr(connection, "connection", None)
-    fileno = getattr(raw, "fileno", None)
-    return fileno() if fileno is not None else None
+
+def _fileno(connection: BaseDatabaseWrapper) -> int | None:
+    raw = connection.connection
+    if raw is None or connection.vendor != "postgresql" or raw.closed:
+        return None
+    return int(raw.fileno())

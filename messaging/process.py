@@ -4,23 +4,19 @@ One `Lifetime` a process. Everything that waits in the main thread waits here, s
 signal, the broker's thread or a database notification ends any wait at once.
 """
 
-import os
 import random
 import select
 import signal
-import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Self
 
-import structlog
+from messaging.exit_codes import DONE, FAILED, MISCONFIGURED, MISUSED
+from messaging.watchdog import STOP_SIGNALS, Pipe, Watchdog
 
-log = structlog.get_logger(__name__)
-
-DONE, FAILED, MISUSED, MISCONFIGURED = 0, 1, 2, 3
+__all__ = ["DONE", "FAILED", "MISCONFIGURED", "MISUSED", "Backoff", "Lifetime"]
 
 STOP_GRACE_SECONDS = 4.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0
@@ -39,18 +35,19 @@ class Lifetime:
         self.stopping = False
         self._catch_signals = catch_signals
         self._previous_handlers: dict[int, object] = {}
-        self._read_end, self._write_end = os.pipe()
-        os.set_blocking(self._read_end, False)
-        os.set_blocking(self._write_end, False)
+        self._previous_wakeup = -1
+        self._bell = Pipe()
         self._waiting = False
-        self._hang = _Hang()
-        self._over = threading.Event()
+        self._watchdog = Watchdog(self.stop, grace_seconds=STOP_GRACE_SECONDS - 0.5)
 
     def __enter__(self) -> Self:
         if self._catch_signals:
-            for number in (signal.SIGTERM, signal.SIGINT):
+            self._previous_wakeup = signal.set_wakeup_fd(
+                self._watchdog.signal_fileno, warn_on_full_buffer=False
+            )
+            for number in STOP_SIGNALS:
                 self._previous_handlers[number] = signal.signal(number, self._on_signal)
-        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+        self._watchdog.start()
         return self
 
     def __exit__(
@@ -59,19 +56,21 @@ class Lifetime:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._over.set()
         for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() gave us
+        if self._catch_signals:
+            signal.set_wakeup_fd(self._previous_wakeup)
+        self._watchdog.end()
 
     def stop(self) -> None:
         """Ask for an orderly stop, as SIGTERM does. Safe from any thread and signal handler."""
         self.stopping = True
-        self._ring()
+        self._bell.ring()
 
     def wake(self) -> None:
         """End the current `wait_until`, if there is one, so that it looks again."""
         if self._waiting:
-            self._ring()
+            self._bell.ring()
 
     def wait_until(
         self, ready: Callable[[], object], seconds: float | None, *, fileno: int | None = None
@@ -83,7 +82,7 @@ class Lifetime:
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         poll = select.poll()
-        poll.register(self._read_end, select.POLLIN)
+        poll.register(self._bell.read_end, select.POLLIN)
         if fileno is not None:
             poll.register(fileno, select.POLLIN)
         while not self.stopping:
@@ -98,7 +97,7 @@ class Lifetime:
                 poll.poll(None if left is None else max(1, int(left * 1000)))
             finally:
                 self._waiting = False
-            self._drain()
+            self._bell.take()
         return False
 
     def pause(self, seconds: float) -> None:
@@ -112,36 +111,16 @@ class Lifetime:
         Past the limit the connection's socket is shut down, so that the driver raises and
         the work is judged as an outage. `fileno` is None where there is no socket (SQLite).
         """
-        self._hang.begin(fileno, time.monotonic() + limit_seconds)
+        if fileno is not None:
+            self._watchdog.bound(fileno, limit_seconds)
         try:
             yield
         finally:
-            self._hang.end()
+            self._watchdog.release()
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self.stopping:
-            os._exit(FAILED)
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        # The watchdog has heard it too; this only spares the main thread a moment.
         self.stop()
-
-    def _ring(self) -> None:
-        with suppress(BlockingIOError):  # The pipe is full of rings already.
-            os.write(self._write_end, b"\0")
-
-    def _drain(self) -> None:
-        with suppress(BlockingIOError):
-            while os.read(self._read_end, 4096):
-                pass
-
-    def _watch(self) -> None:
-        stop_seen_at: float | None = None
-        while not self._over.wait(0.25):
-            self._hang.break_if_overdue()
-            if not self.stopping or not self._catch_signals:
-                continue
-            stop_seen_at = stop_seen_at or time.monotonic()
-            if time.monotonic() - stop_seen_at > STOP_GRACE_SECONDS - 0.25:
-                log.warning("work abandoned at the end of the grace period; it will be repeated")
-                os._exit(DONE)
 
 
 class Backoff:
@@ -160,32 +139,3 @@ class Backoff:
     def reset(self) -> None:
         """Call after work that succeeded."""
         self._ceiling_seconds = FIRST_PAUSE_SECONDS
-
-
-class _Hang:
-    """One deadline on one socket, looked at by the watchdog."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._deadline: float | None = None
-        self._fileno: int | None = None
-
-    def begin(self, fileno: int | None, deadline: float) -> None:
-        with self._lock:
-            self._fileno, self._deadline = fileno, deadline
-
-    def end(self) -> None:
-        with self._lock:
-            self._fileno = self._deadline = None
-
-    def break_if_overdue(self) -> None:
-        with self._lock:
-            if self._fileno is None or self._deadline is None:
-                return
-            if time.monotonic() < self._deadline:
-                return
-            log.error("the database does not answer; its connection is shut down")
-            self._deadline = None
-            # The other side may have closed it in the same moment.
-            with socket.socket(fileno=os.dup(self._fileno)) as twin, suppress(OSError):
-                twin.shutdown(socket.SHUT_RDWR)
