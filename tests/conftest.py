@@ -8,6 +8,7 @@ pytest_plugins = [
     "tests.broker_node",
     "tests.postgres_cluster",
     "tests.processes.harness",
+    "tests.processes.queues",
 ]
 
 

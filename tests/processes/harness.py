@@ -70,9 +70,11 @@ class Run:
         `function` is `package.module:name` or `package.module:Class.name`. The command's own
         code knows nothing of it; `.wait()` then gives -9.
         """
-        wrapper = manage("tests.processes.killed_at", function, when, str(nth), *arguments)
-        wrapper[1:2] = ["-m"]
-        return self._spawn(wrapper, settings)
+        return self._spawn_module("killed_at", [function, when, str(nth), *arguments], settings)
+
+    def with_handler(self, handler: str, *arguments: str, **settings: str) -> Command:
+        """Start a `consume` command around one of `tests.processes.handlers`: `sleeping:2`."""
+        return self._spawn_module("handlers", [handler, *arguments], settings)
 
     def use_database(self, url: str) -> None:
         """From here on commands and the ORM work on that database; it is migrated first."""
@@ -87,6 +89,11 @@ class Run:
     def _work_on(self, url: str) -> None:
         self._stack.enter_context(orm_on(url))
         self.environment["DATABASE_URL"] = url
+
+    def _spawn_module(self, name: str, arguments: list[str], settings: dict[str, str]) -> Command:
+        command = manage(f"tests.processes.{name}", *arguments)
+        command[1:2] = ["-m"]
+        return self._spawn(command, settings)
 
     def _spawn(self, command: list[str], settings: dict[str, str]) -> Command:
         started = Command(command, environment=self._environment(settings))
