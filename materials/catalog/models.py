@@ -6,6 +6,7 @@ from typing import Self
 from django.db import connections, models
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
+from django.urls import reverse
 from django.utils.translation import get_language_info
 
 
@@ -86,6 +87,9 @@ class CatalogEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.material_id} r{self.revision}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("catalog:material", args=[self.material_id])
 
     @property
     def language_name(self) -> str:

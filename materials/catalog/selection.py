@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.db import connections
 from django.db.models import Q
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from materials.catalog.models import CatalogEntry, CatalogQuerySet
 
@@ -52,9 +53,18 @@ class Selection:
             entries = entries.filter(_says(word, using=entries.db))
         return entries
 
-    def without(self, name: str) -> Self:
-        """The same selection with one filter taken away."""
-        return replace(self, **{name: ""})
+    def filters(self) -> list[dict[str, str]]:
+        """Each filter in use: a label, its value, and the query without it."""
+        labels = {"q": gettext("Words"), "tag": gettext("Tag"), "lang": gettext("Language")}
+        return [
+            {
+                "label": label,
+                "value": getattr(self, name),
+                "without": replace(self, **{name: ""}).query_string(),
+            }
+            for name, label in labels.items()
+            if getattr(self, name)
+        ]
 
     def query_string(self, **more: Any) -> str:
         """`?…` for a link, or nothing where there is nothing to say."""

@@ -1,0 +1,62 @@
+"""`audit_trail`: what the audit consumer has received, in order of arrival."""
+
+import argparse
+import os
+import re
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, InterfaceError
+
+from materials.audit import trail
+from messaging.exit_codes import FAILED
+from messaging.process import Lifetime
+
+
+class Command(BaseCommand):
+    help = "Show every fact that the audit consumer has received, in order of arrival."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--material", metavar="ID", type=_material_id, help="the facts of this material alone"
+        )
+        parser.add_argument(
+            "--json",
+            action="store_true",
+            help="one JSON array on standard output alone",
+        )
+
+    def handle(self, *args: Any, material: str | None, json: bool, **options: Any) -> None:
+        if json and hasattr(self.stdout, "reconfigure"):
+            self.stdout.reconfigure(encoding="utf-8")
+        records = trail.records(material_id=material)
+        pieces = trail.as_json(records) if json else trail.as_lines(records)
+        try:
+            with Lifetime() as life:
+                for piece in pieces:
+                    self.stdout.write(piece, ending="")
+                    if life.stopping:
+                        self.stderr.write("Stopped on request; the list is not complete.")
+                        break
+                self.stdout.flush()
+        except BrokenPipeError:
+            _leave_quietly(self.stdout.fileno())
+        except (DatabaseError, InterfaceError) as error:
+            raise CommandError(
+                "The audit trail cannot be read now: the database is away, or not migrated.",
+                returncode=FAILED,
+            ) from error
+
+
+def _material_id(text: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", text):
+        raise argparse.ArgumentTypeError(f"{text!a} is not a material's id")
+    return text
+
+
+def _leave_quietly(stdout: int) -> None:
+    """Whoever read the output has gone; Python's own last flush shall not complain of it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stdout)
+    os.close(nowhere)
