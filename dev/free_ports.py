@@ -20,12 +20,21 @@ def free_port(*, preferred: int | None = None) -> int:
     return next(port for port in candidates if is_free(port))
 
 
+def next_free_port(first: int) -> int:
+    """The first free port from there on: for addresses that people type."""
+    return next(port for port in range(first, 65_536) if is_free(port))
+
+
 def is_free(port: int) -> bool:
-    """Whether a server could listen on the port, on every interface (so: nobody does on any)."""
+    """Whether a server could listen there; one that already does on any interface says no."""
+    return _can_bind("", port) and _can_bind(LOOPBACK, port)
+
+
+def _can_bind(host: str, port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("", port))
+            probe.bind((host, port))
         except OSError:
             return False
         return True

@@ -76,6 +76,12 @@ def send_to_all(pids: Iterable[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
+def send_to_group(leader: int, number: signal.Signals) -> None:
+    """One signal to the group that a process of ours leads; an empty group is no error."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
 def _send(process: Known, number: signal.Signals, *, group: bool) -> None:
     if not process.is_alive():
         return

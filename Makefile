@@ -1,0 +1,54 @@
+# The commands of a developer's day. `make` alone lists them.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help setup up test lint fmt schema
+.PHONY: lint-format lint-rules lint-types lint-imports lint-templates lint-migrations lint-schema
+
+BIN := .venv/bin
+export PYTHON
+
+help: ## What there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | expand -t 14
+
+setup: ## Make .venv with the pinned packages
+	@$(call python3) dev/environment.py
+
+up: ## Set up whatever is missing, then run everything until Ctrl-C
+	@$(call python3) dev/environment.py --runtime
+	@exec $(BIN)/python -m dev.up
+
+test: setup ## Set up whatever is missing, then test on SQLite and PostgreSQL (ARGS="-k word")
+	@exec $(BIN)/python -m dev.test_run $(ARGS)
+
+lint: setup ## Format, rules, types, import layers, templates, migrations, event schema
+	@$(MAKE) --no-print-directory --keep-going \
+		lint-format lint-rules lint-types lint-imports lint-templates lint-migrations lint-schema
+
+lint-format:
+	$(BIN)/ruff format --check .
+
+lint-rules:
+	$(BIN)/ruff check .
+
+lint-types:
+	$(BIN)/mypy
+
+lint-imports:
+	$(BIN)/lint-imports
+
+lint-templates:
+	$(BIN)/djlint templates --check --lint --quiet
+
+lint-migrations:
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+lint-schema:
+	$(BIN)/python manage.py event_schema --check
+
+fmt: setup ## Format code and templates, mend what can be mended
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	-$(BIN)/djlint templates --reformat --quiet
+
+python3 = $(or $(PYTHON),python3)

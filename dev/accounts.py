@@ -1,0 +1,80 @@
+"""The editor and the operator that `make up` makes, for development alone.
+
+`python -m dev.accounts FILE` prints what there is as JSON. Passwords are random, made once and
+kept in FILE for the next run. An account of these names that somebody else made stays untouched.
+"""
+
+import json
+import os
+import secrets
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from catalogsite.start import read_settings
+
+GROUPS = {"editor": "Editors", "operator": "Operators"}
+
+
+@dataclass(frozen=True)
+class Account:
+    """`password` is None where it is not ours to know."""
+
+    name: str
+    password: str | None
+
+
+def make_accounts(kept: Path) -> list[Account]:
+    """Each account exists afterwards, in its group; the operator may enter the admin."""
+    passwords = _read(kept)
+    accounts = [
+        _make(name, group=group, password=passwords.get(name)) for name, group in GROUPS.items()
+    ]
+    _write(kept, passwords | {one.name: one.password for one in accounts if one.password})
+    return accounts
+
+
+def _make(name: str, *, group: str, password: str | None) -> Account:
+    from django.contrib.auth.models import Group, User
+
+    user, is_new = User.objects.get_or_create(
+        username=name, defaults={"is_staff": name == "operator"}
+    )
+    if is_new:
+        password = password or secrets.token_urlsafe(9)
+        user.set_password(password)
+        user.save()
+        user.groups.add(Group.objects.get(name=group))
+    elif password and not user.check_password(password):
+        password = None
+    return Account(name, password)
+
+
+def _read(kept: Path) -> dict[str, str]:
+    try:
+        passwords: dict[str, str] = json.loads(kept.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return passwords
+
+
+def _write(kept: Path, passwords: dict[str, str]) -> None:
+    draft = kept.with_name(f"{kept.name}.draft")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(passwords, file)
+    draft.replace(kept)
+
+
+def main() -> None:
+    read_settings(serves_pages=False)
+    import django
+    from django.conf import settings
+
+    django.setup()
+    accounts = make_accounts(Path(sys.argv[1])) if settings.DEBUG else []
+    print(json.dumps([asdict(account) for account in accounts]))
+
+
+if __name__ == "__main__":
+    main()
