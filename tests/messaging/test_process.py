@@ -175,6 +175,7 @@ def test_a_connection_that_is_gone_already_does_not_end_the_watch() -> None:
 
 
 def test_lifetimes_leave_no_descriptor_thread_or_handler_behind() -> None:
+    gc.collect()
     before = open_descriptors(), threading.active_count(), signal.getsignal(signal.SIGTERM)
 
     for _ in range(10):
