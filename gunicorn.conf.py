@@ -13,6 +13,8 @@ threads = 8
 # Loaded before the fork: a fault in the code ends gunicorn instead of restarting workers for
 # ever, and the workers share the memory.
 preload_app = True
+# Nobody needs a second way in.
+control_socket_disable = True
 # Below the 5 s in which SIGTERM must have ended the process.
 graceful_timeout = 4
 logger_class = "catalogsite.gunicorn_logs.GunicornLogs"

@@ -31,7 +31,8 @@ class ErrorReportFilter(SafeExceptionReporterFilter):
 
     def cleanse_setting(self, key: str | int, value: Any) -> Any:
         cleansed = super().cleanse_setting(key, value)
-        return screen(cleansed) if isinstance(cleansed, str) else cleansed
+        # str(): a lazy text is no str to a regular expression.
+        return screen(str(cleansed)) if isinstance(cleansed, str) else cleansed
 
     def get_post_parameters(self, request: HttpRequest | None) -> dict[str, Any]:
         posted = super().get_post_parameters(request)

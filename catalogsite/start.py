@@ -8,7 +8,7 @@ from catalogsite.environment import SettingError
 WRONG_SETTING = 2
 
 
-def read_settings(*, serves_pages: bool) -> None:
+def read_settings(*, serves_pages: bool, exit_code: int = WRONG_SETTING) -> None:
     """Read the settings, or end the process with one line on standard error and exit 2.
 
     Pages want a SECRET_KEY of their own outside DEBUG: sessions are signed with it, and the
@@ -23,7 +23,7 @@ def read_settings(*, serves_pages: bool) -> None:
         settings.DEBUG  # noqa: B018 - the first look reads them all
     except SettingError as error:
         print(error, file=sys.stderr)  # noqa: T201 - logging is not set up yet
-        sys.exit(WRONG_SETTING)
+        sys.exit(exit_code)
 
 
 def set_up_logging() -> None:

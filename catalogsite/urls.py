@@ -1,16 +1,14 @@
-"""Which room answers which path."""
-
-from importlib.util import find_spec
+"""Which room answers which path. `/healthz` and `/readyz` are answered before: messaging.health."""
 
 from django.contrib import admin
 from django.contrib.auth import views as auth
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import include, path
 
-urlpatterns: list[URLPattern | URLResolver] = [
+urlpatterns = [
+    path("editor/", include("materials.urls")),
     path("accounts/login/", auth.LoginView.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
+    path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
+    path("", include("materials.catalog.urls")),
 ]
-for prefix, module in (("editor/", "materials"), ("", "materials.catalog")):
-    if find_spec(f"{module}.urls"):
-        urlpatterns.append(path(prefix, include(f"{module}.urls")))

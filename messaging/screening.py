@@ -4,6 +4,7 @@ Everything that leaves a process as text for people passes here: log records, an
 pages and mails of catalogsite.error_reports.
 """
 
+import json
 import re
 from functools import lru_cache
 from html import escape
@@ -41,8 +42,9 @@ def _pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _spellings(secret: str) -> set[str]:
+    """As it is, in a URL, in JSON, in a repr of either quotes, and each of them in a page."""
     plain = {secret, quote(secret, safe=""), quote(secret)}
-    quoted = {repr(spelling)[1:-1] for spelling in plain}
+    quoted = {json.dumps(secret)[1:-1], repr(f'{secret}"')[1:-2], repr(f"{secret}'\"")[1:-4]}
     return {form for spelling in plain | quoted for form in (spelling, escape(spelling))}
 
 

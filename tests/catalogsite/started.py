@@ -17,8 +17,8 @@ print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}, defau
 """
 
 
-def refused(*command: str, project: Path = PROJECT, **variables: str) -> str:
-    """The one line that the start ends with; fails unless it is one line and exit code 2."""
+def refused(*command: str, project: Path = PROJECT, **variables: str | None) -> str:
+    """The one line that python with that command says; fails unless it ends with exit code 2."""
     done = _run([sys.executable, *(command or ("manage.py", "check"))], project, variables)
     assert done.returncode == 2, done
     assert done.stdout == ""
@@ -27,7 +27,7 @@ def refused(*command: str, project: Path = PROJECT, **variables: str) -> str:
     return lines[0]
 
 
-def settings_of(*names: str, project: Path = PROJECT, **variables: str) -> dict[str, Any]:
+def settings_of(*names: str, project: Path = PROJECT, **variables: str | None) -> dict[str, Any]:
     """The values that these settings have in a process started with the variables."""
     done = _run([sys.executable, "-c", _SHOW, *names], project, variables)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,7 @@ def settings_of(*names: str, project: Path = PROJECT, **variables: str) -> dict[
 
 
 def _run(
-    command: list[str], project: Path, variables: dict[str, str]
+    command: list[str], project: Path, variables: dict[str, str | None]
 ) -> "subprocess.CompletedProcess[str]":
     variables = {"SECRET_KEY": "k" * 50, **variables}
     environment = clean_environment() | {

@@ -202,15 +202,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "-out",
             folder / f"{name}cert.pem",
         ]
-        subprocess.run(
-            [
-                *["openssl", "req", "-x509", "-newkey", "rsa:2048", "-subj", "/CN=localhost"],
-                *files,
-                *options,
-            ],
-            check=True,
-            capture_output=True,
-        )
+        subprocess.run([*request, *files, *options], check=True, capture_output=True)
     return folder
 
 

@@ -1,0 +1,176 @@
+"""The real gunicorn: what it serves, what it says, and how a wrong setting ends it."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dev.free_ports import LOOPBACK
+from tests.catalogsite.started import refused
+from tests.environment import PROJECT, clean_environment
+from tests.eventually import eventually
+
+GUNICORN = ("-m", "gunicorn", "catalogsite.wsgi")
+
+
+class Server:
+    """A started gunicorn on a port of its own."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", *, port: int, log: Path) -> None:
+        self.process = process
+        self.port = port
+        self._log = log
+
+    @property
+    def stderr(self) -> str:
+        return self._log.read_text()
+
+    def answers(self) -> bool:
+        assert self.process.poll() is None, self.stderr
+        with socket.socket() as probe:
+            return probe.connect_ex((LOOPBACK, self.port)) == 0
+
+    def request(self, method: str, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=10)
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
+        found = response.status, dict(response.getheaders()), response.read()
+        connection.close()
+        return found
+
+
+@contextmanager
+def serving(folder: Path, **variables: str) -> Iterator[Server]:
+    """gunicorn from the project, on an SQLite file of its own."""
+    with socket.socket() as free:
+        free.bind((LOOPBACK, 0))
+        port = free.getsockname()[1]
+    settings = {
+        "SECRET_KEY": "k" * 50,
+        "DATABASE_URL": f"sqlite:///{folder}/pages.sqlite3",
+        "LOG_FORMAT": "json",
+        "AMQP_URL": "amqp://u:SECRETPW@127.0.0.1:9/",
+    }
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, *GUNICORN, "--bind", f"{LOOPBACK}:{port}", "--workers", "1"],
+            cwd=PROJECT,
+            env=clean_environment() | settings | variables,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    server = Server(process, port=port, log=folder / "log")
+    try:
+        eventually(server.answers, what="gunicorn listening")
+        yield server
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def test_gunicorn_ends_with_one_line_and_exit_2_before_it_listens() -> None:
+    line = refused(*GUNICORN, AMQP_URL="amqp://u:SECRETPW@h:x")
+
+    assert line.startswith("Wrong setting: AMQP_URL needs a port")
+
+
+def test_gunicorn_wants_a_secret_key_while_debug_is_false(project: Path) -> None:
+    line = refused(*GUNICORN, project=project, SECRET_KEY=None)
+
+    assert line == "Wrong setting: SECRET_KEY is missing; pages need it while DEBUG is false."
+
+
+def test_the_wsgi_module_alone_ends_the_same_way() -> None:
+    line = refused("-c", "import catalogsite.wsgi", LOG_FORMAT="xml")
+
+    assert line == "Wrong setting: LOG_FORMAT must be one of: console, json."
+
+
+def test_gunicorn_without_its_configuration_file_does_not_restart_workers_for_ever(
+    tmp_path: Path,
+) -> None:
+    done = subprocess.run(
+        [sys.executable, *GUNICORN, "--pythonpath", PROJECT, "--bind", "127.0.0.1:0"],
+        cwd=tmp_path,
+        env=clean_environment() | {"SECRET_KEY": "k", "LOG_FORMAT": "xml"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert done.returncode == 3
+    assert "Wrong setting: LOG_FORMAT must be one of: console, json.\n" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_gunicorn_writes_its_records_as_all_others_are_written(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        server.process.send_signal(signal.SIGTERM)
+        code = server.process.wait(5)
+
+    records = [json.loads(line) for line in server.stderr.splitlines()]
+    assert code == 0
+    assert {"gunicorn.error"} <= {record["logger"] for record in records}
+    assert all({"timestamp", "level", "event"} <= record.keys() for record in records)
+
+
+def test_a_probe_is_answered_by_any_host_name_and_head_has_no_body(tmp_path: Path) -> None:
+    with serving(tmp_path, SERVED_OVER_HTTPS="true") as server:
+        status, headers, body = server.request("GET", "/healthz", Host="10.1.2.3:8000")
+        head_status, head_headers, head_body = server.request("HEAD", "/healthz", Host="x")
+        redirected, _, _ = server.request("GET", "/admin/login/", Host="localhost")
+
+    assert (status, json.loads(body)) == (200, {"status": "ok"})
+    assert headers["Content-Type"] == "application/json"
+    assert headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in headers
+    assert (head_status, head_body) == (200, b"")
+    assert head_headers["Content-Type"] == "application/json"
+    assert redirected == 301
+
+
+def test_static_files_are_served_without_having_been_collected(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        status, headers, body = server.request("GET", "/static/admin/css/base.css")
+
+    assert status == 200
+    assert headers["Content-Type"].startswith("text/css")
+    assert body
+
+
+def test_a_failing_page_shows_a_stranger_nothing_and_is_logged_in_one_line(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        # No migrations have run: the login needs a table.
+        status, _, body = server.request("GET", "/admin/login/", Cookie=f"sessionid={'a' * 32}")
+
+    failures = [
+        record
+        for record in map(json.loads, server.stderr.splitlines())
+        if record["logger"] == "django.request"
+    ]
+    assert status == 500
+    assert b"Traceback" not in body
+    assert b"no such table" not in body
+    assert [record["event"] for record in failures] == ["Internal Server Error: /admin/login/"]
+    assert "no such table" in failures[0]["exception"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_probe_is_only_asked(tmp_path: Path, path: str) -> None:
+    with serving(tmp_path) as server:
+        status, headers, _ = server.request("POST", path)
+
+    assert status == 405
+    assert headers["Allow"] == "GET, HEAD"
