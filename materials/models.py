@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from materials.content import Content
+from messaging.models import OutboxMessage
 
 _MATERIAL_ID = re.compile(r"\A[a-z0-9][a-z0-9._-]{0,63}\Z")
 validate_material_id = RegexValidator(
@@ -39,10 +40,19 @@ class MaterialQuerySet(models.QuerySet["Material"]):
 
     def matching(self, words: str) -> Self:
         """Materials whose id, title or tags hold every one of the words, in any case."""
-        found = self
+        found = self.none() if "\x00" in words else self  # PostgreSQL cannot be asked for NUL
         for word in words.casefold().split():
             found = found.filter(search_key__contains=word)
         return found
+
+    def with_delivery(self) -> Self:
+        """Adds `delivery`: the outbox state of the last fact, None where there is none."""
+        last_message = OutboxMessage.objects.filter(
+            consumer="",
+            material_id=models.OuterRef("material_id"),
+            revision=models.OuterRef("revision"),
+        )
+        return self.annotate(delivery=models.Subquery(last_message.values("state")[:1]))
 
 
 class Material(models.Model):

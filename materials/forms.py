@@ -1,0 +1,134 @@
+"""The editors' forms. They take text apart and show faults; the limits are the actions' own."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.core.validators import ProhibitNullCharactersValidator
+from django.utils.translation import gettext_lazy as _
+
+from materials.content import Content
+from materials.models import Material
+from materials.refusals import ActionRefused, InvalidMaterial
+
+
+class _ShowsRefusals(forms.Form):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            # The actions say it too, together with everything else that is wrong.
+            field.validators = [
+                validator
+                for validator in field.validators
+                if not isinstance(validator, ProhibitNullCharactersValidator)
+            ]
+
+    def show(self, refusal: ActionRefused) -> None:
+        """Put each fault beside its field, and what concerns no field above the form."""
+        if not isinstance(refusal, InvalidMaterial):
+            self.add_error(None, str(refusal))
+            return
+        for field, sentences in refusal.errors.items():
+            for sentence in sentences:
+                self.add_error(field if field in self.fields else None, sentence)
+
+
+class DraftForm(_ShowsRefusals):
+    """A draft, with the version it was made from."""
+
+    title = forms.CharField(label=_("Title"), required=False)
+    summary = forms.CharField(
+        label=_("Summary"),
+        required=False,
+        help_text=_("One or two sentences for the list. At most 500 characters."),
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    body = forms.CharField(
+        label=_("Text"),
+        required=False,
+        strip=False,
+        help_text=_("Markdown: tables, code and footnotes work."),
+        widget=forms.Textarea(attrs={"rows": 24, "class": "body"}),
+    )
+    language = forms.CharField(
+        label=_("Language"),
+        required=False,
+        help_text=_("A tag such as “en”, “ru” or “pt-BR”. It may stay empty."),
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
+    )
+    tags = forms.CharField(
+        label=_("Tags"),
+        required=False,
+        help_text=_("One a line, at most 20."),
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean_tags(self) -> list[str]:
+        return str(self.cleaned_data["tags"]).splitlines()
+
+    def clean_version(self) -> int:
+        return version_in(self.cleaned_data["version"])
+
+    def content(self) -> dict[str, Any]:
+        """The fields of the draft, as `actions` take them. Call after `is_valid()`."""
+        names = ("title", "summary", "body", "language", "tags")
+        return {name: self.cleaned_data[name] for name in names}
+
+    def compared_with(self, saved: Material) -> Iterator[tuple[str, str, str]]:
+        """Each field's name, the text in this form, and the text of that draft."""
+        mine = Content(**self.content()).tidied()
+        for name in ("title", "summary", "body", "language"):
+            yield name, getattr(mine, name), getattr(saved, name)
+        yield "tags", "\n".join(mine.tags), "\n".join(saved.tags)
+
+    def show(self, refusal: ActionRefused) -> None:
+        """Put each fault beside its field, and what concerns no field above the form."""
+        if not isinstance(refusal, InvalidMaterial):
+            self.add_error(None, str(refusal))
+            return
+        for field, sentences in refusal.errors.items():
+            for sentence in sentences:
+                self.add_error(field if field in self.fields else None, sentence)
+
+
+class NewMaterialForm(DraftForm):
+    """A draft with the id that it will keep for ever."""
+
+    material_id = forms.CharField(
+        label=_("Id"),
+        required=False,
+        help_text=_(
+            "Stands in the address and stays for ever: small Latin letters, digits, “.”, “_”, “-”."
+        ),
+        widget=forms.TextInput(attrs={"autocapitalize": "none", "spellcheck": "false"}),
+    )
+    field_order = ("material_id", "title", "summary", "body", "language", "tags")
+
+
+class WithdrawForm(_ShowsRefusals):
+    """Why a material is taken away."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        required=False,
+        help_text=_("For the history. At most 500 characters; it may stay empty."),
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+
+
+def version_in(text: str) -> int:
+    """The version a form was made from; 0, which no draft has, where it does not say."""
+    return int(text) if text.isdecimal() and len(text) < 20 else 0
+
+
+def initial_of(material: Material) -> dict[str, Any]:
+    """What a form shows of a draft."""
+    return {
+        "title": material.title,
+        "summary": material.summary,
+        "body": material.body,
+        "language": material.language,
+        "tags": "\n".join(material.tags),
+        "version": material.version,
+    }

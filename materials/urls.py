@@ -1,0 +1,31 @@
+"""The editors' paths, below /editor/."""
+
+from django.urls import path, register_converter
+
+from materials import acts, draft_views, views
+
+
+class MaterialIdConverter:
+    """Only ids of the contract have pages; everything else is not found."""
+
+    regex = "[a-z0-9][a-z0-9._-]{0,63}"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(MaterialIdConverter, "material_id")
+
+app_name = "materials"
+
+urlpatterns = [
+    path("", views.list_materials, name="list"),
+    path("new/", draft_views.create, name="new"),
+    path("<material_id:material_id>/edit/", draft_views.edit, name="edit"),
+    path("<material_id:material_id>/history/", views.show_history, name="history"),
+    path("<material_id:material_id>/publish/", acts.publish, name="publish"),
+    path("<material_id:material_id>/withdraw/", acts.withdraw, name="withdraw"),
+]
