@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import pika
 import pika.exceptions
 import pika.spec
+import structlog
 from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 
@@ -17,6 +18,8 @@ from messaging.broker import wire
 from messaging.broker.confirms import Batch, Ledger, Result, Verdict
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
+
+log = structlog.get_logger(__name__)
 
 # A declaration that ends like this will end like this again: no right (403), held by another
 # connection alone (405), declared otherwise or with an argument that the broker refuses (406).
@@ -30,6 +33,7 @@ class Listener:
     """What the channel tells, from the broker's thread; each must be quick and thread-safe."""
 
     ready: Callable[[], None]
+    reopening: Callable[[], None]
     failed: Callable[[DeliveryError], None]
     delivered: Callable[[wire.Delivery], None]
     batch_done: Callable[[], None]
@@ -37,7 +41,11 @@ class Listener:
 
 
 class ConfirmedChannel:
-    """Opened by `begin`; over for good once `failed` has been told or the connection is lost."""
+    """Opened by `begin`; over for good once `failed` has been told or the connection is lost.
+
+    A channel that only publishes is opened again when the broker closes it over one message. One
+    that consumes is not: its deliveries go back, and their tags must never reach another.
+    """
 
     def __init__(self, topology: Topology, listener: Listener) -> None:
         self._steps: Iterator[Step] = iter(topology)
@@ -46,6 +54,7 @@ class ConfirmedChannel:
         self._ledger = Ledger()
         self._channel: Channel | None = None
         self._ready = False
+        self._consumes = False
         self.body_max_bytes = 0
 
     def begin(self, connection: SelectConnection) -> None:
@@ -55,10 +64,10 @@ class ConfirmedChannel:
         connection.add_on_connection_unblocked_callback(lambda *_: self._listener.blocked(False))
         connection.channel(channel_number=CHANNEL_NUMBER, on_open_callback=self._opened)
 
-    def lost(self) -> None:
-        """The connection is gone; whatever is unconfirmed stays unknown."""
+    def lost(self, *, suspect: bool) -> None:
+        """The connection is gone; of what is unconfirmed nothing is known, or worse."""
         self._channel = None
-        self._ledger.lost(UNKNOWN)
+        self._ledger.lost(SUSPECT if suspect else UNKNOWN)
         self._listener.batch_done()
 
     def send(self, batch: Batch, frames: Sequence[bytes | None]) -> None:
@@ -70,7 +79,7 @@ class ConfirmedChannel:
         for index, frame in enumerate(frames):
             if frame is not None:
                 self._ledger.sent(batch, index)
-        _write(self._channel.connection, [frame for frame in frames if frame is not None])
+        _write(self._channel.connection, b"".join(frame for frame in frames if frame is not None))
         if batch.done:
             self._listener.batch_done()
 
@@ -78,6 +87,7 @@ class ConfirmedChannel:
         """Subscribe to the queue; a queue that is deleted later is a configuration fault."""
         if self._channel is None or not self._channel.is_open:
             return
+        self._consumes = True
         self._channel.add_on_cancel_callback(
             lambda _frame: self._listener.failed(
                 ConfigurationError(
@@ -163,7 +173,7 @@ class ConfirmedChannel:
     ) -> None:
         self._listener.delivered(wire.delivery(method, properties, body))
 
-    def _closed(self, _channel: Channel, reason: Exception) -> None:
+    def _closed(self, channel: Channel, reason: Exception) -> None:
         self._channel = None
         if not isinstance(reason, pika.exceptions.ChannelClosedByBroker):
             return  # The connection's end tells why.
@@ -178,7 +188,20 @@ class ConfirmedChannel:
             # is missing, which the next session declares. Nobody knows which were stored.
             suspect = reason.reply_code == 406
             self._ledger.lost(Result(Verdict.SUSPECT, said) if suspect else UNKNOWN)
-            self._listener.failed(BrokerUnavailable(f"the channel was closed: {said}"))
+            if suspect and not self._consumes:
+                self._reopen(channel.connection)
+            else:
+                self._listener.failed(BrokerUnavailable(f"the channel was closed: {said}"))
+
+    def _reopen(self, connection: SelectConnection) -> None:
+        log.warning("the broker closed the channel over a message; it is opened again")
+        self._listener.reopening()
+        self._listener.batch_done()
+        self._ledger = Ledger()  # the tags of a channel begin at 1
+        # In a later turn of the loop: pika still holds the number of the channel that was closed.
+        connection.ioloop.add_callback(
+            lambda: connection.channel(CHANNEL_NUMBER, on_open_callback=self._opened)
+        )
 
     def _declaration_fault(self, code: int, said: str) -> DeliveryError:
         step = self._step
@@ -195,12 +218,14 @@ class ConfirmedChannel:
 
 
 UNKNOWN = Result(Verdict.UNKNOWN, "the session ended before the broker confirmed")
+SUSPECT = Result(Verdict.SUSPECT, "the broker closed the connection over what it was sent")
 
 
-def _write(connection: SelectConnection, frames: Sequence[bytes]) -> None:
+def _write(connection: SelectConnection, joined_frames: bytes) -> None:
     """One write for a whole batch: 12-35 % more messages a second than one write a frame.
 
     `_output_marshaled_frames` is pika's own and has no public twin that takes ready frames;
     pika is pinned, and `tests/messaging/test_session.py` watches over this call.
     """
-    connection._output_marshaled_frames([b"".join(frames)])
+    if joined_frames:  # pika ends the connection over an empty write
+        connection._output_marshaled_frames([joined_frames])

@@ -26,6 +26,14 @@ CONNECT_LIMIT_SECONDS = 10
 # virtual host or no access to it (530, 404), a feature that this broker lacks (540).
 LASTING_CODES = frozenset({403, 404, 530, 540})
 
+# What it answers to frames that it cannot take: frame, syntax, command and internal error. It
+# names no message, and to send the same ones again would end the next connection too.
+REFUSED_FRAMES_CODES = frozenset({501, 502, 503, 541})
+
+
+class RefusedFrames(BrokerUnavailable):
+    """The broker closed the connection over something that was sent to it."""
+
 
 class BrokerLoop:
     """Runs one connection from its opening to its end.
@@ -86,6 +94,8 @@ class BrokerLoop:
                 custom_ioloop=self._loop,
             )
             self._loop.start()
+        except DeliveryError as error:
+            self._lose(error)
         except Exception as error:  # whatever breaks the loop ends the session
             log.exception("the broker connection broke")
             self._lose(BrokerUnavailable(f"the connection broke: {type(error).__name__}"))
@@ -125,7 +135,7 @@ class BrokerLoop:
             sock.close()
 
 
-class _Connection(SelectConnection):
+class _Connection(SelectConnection):  # type: ignore[misc]  # pika is untyped to mypy
     """Keeps the first cause of an end; pika replaces some by a guess in words."""
 
     cause: BaseException | None = None
@@ -145,6 +155,8 @@ def judge(error: BaseException, address: BrokerAddress) -> DeliveryError:
         said = f"the broker at {address.described} said {root.reply_code} {root.reply_text}"
         if root.reply_code in LASTING_CODES:
             return ConfigurationError(said)
+        if root.reply_code in REFUSED_FRAMES_CODES:
+            return RefusedFrames(said)
         return BrokerUnavailable(said)
     if isinstance(root, ssl.SSLCertVerificationError):
         return ConfigurationError(

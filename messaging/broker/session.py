@@ -14,7 +14,7 @@ from messaging.broker import wire
 from messaging.broker.address import BrokerAddress
 from messaging.broker.channel import CHANNEL_NUMBER, UNKNOWN, ConfirmedChannel, Listener
 from messaging.broker.confirms import Batch, Result, Verdict
-from messaging.broker.loop import BrokerLoop
+from messaging.broker.loop import BrokerLoop, RefusedFrames
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery, Message
 from messaging.errors import BrokerUnavailable, DeliveryError
@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 OPEN_LIMIT_SECONDS = 30.0
 CONFIRM_LIMIT_SECONDS = 30.0
 CLOSE_LIMIT_SECONDS = 1.0
+LINGER_SECONDS = 1.0
 
 
 class Session:
@@ -39,6 +40,7 @@ class Session:
         self._address = address
         self._lifetime = lifetime
         self._ready = False
+        self._linger_until: float | None = None
         self._arrived: deque[Delivery] = deque()
         self._unsettled: dict[int, None] = {}  # tags taken and not acked, oldest first
         self._counts: deque[int] = deque()
@@ -46,6 +48,7 @@ class Session:
             topology,
             Listener(
                 ready=self._on_ready,
+                reopening=self._on_reopening,
                 failed=lambda error: self._loop.fail(error),
                 delivered=self._on_delivered,
                 batch_done=lifetime.wake,
@@ -78,7 +81,11 @@ class Session:
             raise self.failure
 
     def submit(self, messages: Sequence[Message]) -> Batch:
-        """Send messages and return at once; `settle` waits for what the broker says of them."""
+        """Send messages and return at once; `settle` waits for what the broker says of them.
+
+        Waits while the channel is being opened again, after the broker closed it over a message.
+        """
+        self.wait(lambda: self._ready, None)
         batch = Batch([message.route for message in messages])
         frames = [self._frames(message, batch, index) for index, message in enumerate(messages)]
         self._loop.call(lambda: self._channel.send(batch, frames))
@@ -100,7 +107,7 @@ class Session:
                 self._loop.call(self._give_up)
                 self.wait(lambda: False, 5.0)
         if self._lifetime.stopping:
-            _linger(lambda: batch.done or self.failure, seconds=0.0 if self.blocked else 1.0)
+            self._linger(batch)
         results = [result or UNKNOWN for result in batch.results]
         self.did_work |= any(result.verdict is Verdict.CONFIRMED for result in results)
         return results
@@ -148,8 +155,15 @@ class Session:
         self, ready: Callable[[], object], seconds: float | None, *, fileno: int | None = None
     ) -> bool:
         """Wait in the caller's thread until `ready()`; False when lost, stopping or too late."""
-        self._lifetime.wait_until(lambda: ready() or self.failure, seconds, fileno=fileno)
-        return bool(ready())
+        answer = False
+
+        def look() -> object:
+            nonlocal answer
+            answer = bool(ready())  # once a look: a bell that was heard does not ring again
+            return answer or self.failure
+
+        self._lifetime.wait_until(look, seconds, fileno=fileno)
+        return answer
 
     def _frames(self, message: Message, batch: Batch, index: int) -> bytes | None:
         try:
@@ -162,6 +176,15 @@ class Session:
             batch.settle(index, Result(Verdict.UNENCODABLE, str(error)))
             return None
 
+    def _linger(self, batch: Batch) -> None:
+        """Wait past the stop signal: what the broker has taken may be confirmed in a moment."""
+        if self._linger_until is None:
+            self._linger_until = time.monotonic() + LINGER_SECONDS
+        while time.monotonic() < self._linger_until:
+            if batch.done or self.failure or self.blocked:
+                return
+            time.sleep(0.01)
+
     def _give_up(self) -> None:
         self._loop.fail(BrokerUnavailable("the broker did not confirm in time"))
 
@@ -169,9 +192,12 @@ class Session:
         self._ready = True
         self._lifetime.wake()
 
+    def _on_reopening(self) -> None:
+        self._ready = False
+
     def _on_lost(self, error: DeliveryError) -> None:
         self.failure = error
-        self._channel.lost()
+        self._channel.lost(suspect=isinstance(error, RefusedFrames))
         self._lifetime.wake()
 
     def _on_delivered(self, delivery: Delivery) -> None:
@@ -186,10 +212,3 @@ class Session:
     def _on_count(self, count: int) -> None:
         self._counts.append(count)
         self._lifetime.wake()
-
-
-def _linger(ready: Callable[[], object], *, seconds: float) -> None:
-    """Wait past a stop signal: what the broker has taken may be confirmed in the next moment."""
-    end = time.monotonic() + seconds
-    while not ready() and time.monotonic() < end:
-        time.sleep(0.01)

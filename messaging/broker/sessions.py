@@ -37,17 +37,22 @@ def serve_until_done(serve: Callable[[Session], None], lifetime: Lifetime, *, na
     backoff = Backoff()
     while not lifetime.stopping:
         session = Session(settings.AMQP, topology(), lifetime, name=name)
-        opened_at = time.monotonic()
+        opened_at: float | None = None
         try:
-            if session.open():
-                opened_at = time.monotonic()
-                serve(session)
+            if not session.open():
                 return
+            opened_at = time.monotonic()
+            serve(session)
+            return
         except BrokerUnavailable as error:
-            if session.did_work or time.monotonic() - opened_at > LONGEST_PAUSE_SECONDS:
+            if session.did_work or _lasted(opened_at):
                 backoff.reset()
             seconds = backoff.next_seconds()
             log.warning("broker away", reason=str(error), retry_in_seconds=round(seconds, 1))
         finally:
             session.close()
         lifetime.pause(seconds)
+
+
+def _lasted(opened_at: float | None) -> bool:
+    return opened_at is not None and time.monotonic() - opened_at > LONGEST_PAUSE_SECONDS

@@ -16,6 +16,8 @@ from messaging.broker import field_table
 from messaging.broker.confirms import Route
 
 PERSISTENT = 2
+FRAME_OVERHEAD_BYTES = 8
+MAX_SHORT_STRING_BYTES = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +56,33 @@ class Unencodable(ValueError):
 
 def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> bytes:
     """The frames of one basic.publish, joined. Raises Unencodable."""
-    properties = pika.BasicProperties(
-        content_type="application/json",
-        delivery_mode=PERSISTENT,
-        message_id=message.message_id,
-        type=message.type,
-        timestamp=message.timestamp,
-        app_id="catalogsite",
-        headers=dict(message.headers),
-    )
-    publish = pika.spec.Basic.Publish(
-        exchange=message.exchange, routing_key=message.routing_key, mandatory=True
-    )
+    _check_short_strings(message)
     try:
-        return b"".join(
-            [
-                pika.frame.Method(channel_number, publish).marshal(),
-                pika.frame.Header(channel_number, len(message.body), properties).marshal(),
-                *_body_frames(message.body, channel_number, body_max_bytes),
-            ]
+        properties = pika.BasicProperties(
+            content_type="application/json",
+            delivery_mode=PERSISTENT,
+            message_id=message.message_id,
+            type=message.type,
+            timestamp=message.timestamp,
+            app_id="catalogsite",
+            headers=dict(message.headers),
         )
+        publish = pika.spec.Basic.Publish(
+            exchange=message.exchange, routing_key=message.routing_key, mandatory=True
+        )
+        method = pika.frame.Method(channel_number, publish).marshal()
+        header = pika.frame.Header(channel_number, len(message.body), properties).marshal()
+        body = _body_frames(message.body, channel_number, body_max_bytes)
+        joined = b"".join([method, header, *body])
     except Exception as error:
-        # struct.error, ShortStringTooLong, UnicodeEncodeError, AssertionError …: whatever the
-        # codec says of one message, it is that message's own fault.
-        raise Unencodable(f"{type(error).__name__} while encoding") from error
+        # struct.error, UnicodeEncodeError, AssertionError …: whatever the codec says of one
+        # message, it is that message's own fault. The words of ValueErrors are our own.
+        words = f": {error}" if type(error) is ValueError else ""
+        raise Unencodable(f"{type(error).__name__} while encoding{words}") from error
+    if len(header) > body_max_bytes + FRAME_OVERHEAD_BYTES:
+        # The broker would close the connection, and with it all that is under way.
+        raise Unencodable(f"the headers take {len(header)} bytes; a frame has {body_max_bytes}")
+    return joined
 
 
 def delivery(
@@ -119,6 +124,14 @@ _PROPERTY_NAMES = (
 def _body_frames(body: bytes, channel_number: int, body_max_bytes: int) -> Iterator[bytes]:
     for start in range(0, len(body), body_max_bytes):
         yield pika.frame.Body(channel_number, body[start : start + body_max_bytes]).marshal()
+
+
+def _check_short_strings(message: Message) -> None:
+    for name in ("exchange", "routing_key", "message_id", "type"):
+        text = getattr(message, name)
+        size = len(text.encode("utf-8", "surrogatepass")) if text else 0
+        if size > MAX_SHORT_STRING_BYTES:
+            raise Unencodable(f"{name} has {size} bytes; AMQP allows {MAX_SHORT_STRING_BYTES}")
 
 
 def _text(value: object) -> str | None:
