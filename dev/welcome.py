@@ -14,6 +14,7 @@ from io import StringIO
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
+from uuid import UUID
 
 from rich.console import Console
 from rich.table import Table
@@ -30,7 +31,7 @@ class Journey:
     """One fact, and when each consumer had applied it (None: not yet)."""
 
     material_id: str
-    revision: int
+    revision: int | None
     type: str
     recorded_at: datetime
     applied_at: dict[str, datetime | None]
@@ -63,7 +64,7 @@ def journeys() -> list[Journey]:
     from messaging.registry import consumers
 
     names = [consumer.name for consumer in consumers()]
-    handled = {
+    handled: dict[tuple[UUID | None, str], datetime] = {
         (receipt.event_id, receipt.consumer): receipt.handled_at
         for receipt in InboxReceipt.objects.filter(consumer__in=names)
     }

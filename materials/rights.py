@@ -25,15 +25,14 @@ def grant(apps: Any, *, group: str, rights: Iterable[str], using: str) -> None:
 
 def _permission(apps: Any, right: str, *, using: str) -> Any:
     app_label, _, codename = right.partition(".")
-    verb, _, model_name = codename.rpartition("_")
-    try:
-        model = installed.get_model(app_label, model_name)
-    except LookupError:
+    model = _model_with(app_label, codename)
+    if model is None:
         return None
+    verb = codename.rpartition("_")[0]
     content_type, _ = (
         apps.get_model("contenttypes", "ContentType")
         .objects.using(using)
-        .get_or_create(app_label=app_label, model=model_name)
+        .get_or_create(app_label=app_label, model=model._meta.model_name)
     )
     name = dict(model._meta.permissions).get(codename, f"Can {verb} {model._meta.verbose_name_raw}")
     permission, _ = (
@@ -42,3 +41,14 @@ def _permission(apps: Any, right: str, *, using: str) -> Any:
         .get_or_create(content_type=content_type, codename=codename, defaults={"name": name})
     )
     return permission
+
+
+def _model_with(app_label: str, codename: str) -> Any:
+    """The model that declares the right, or that the right is named after."""
+    try:
+        models = list(installed.get_app_config(app_label).get_models())
+    except LookupError:
+        return None
+    declaring = [model for model in models if codename in dict(model._meta.permissions)]
+    named = [model for model in models if codename.endswith(f"_{model._meta.model_name}")]
+    return next(iter(declaring + named), None)

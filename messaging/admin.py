@@ -89,7 +89,7 @@ class OutboxMessageAdmin(FactAdmin):
         "sent_at",
     )
     list_filter = ("state", TypeFilter, ConsumerFilter)
-    exclude = ("body",)
+    exclude = ("body", "header_table")
     readonly_fields = ("body_text",)
     actions = ("try_again",)
 
@@ -97,7 +97,11 @@ class OutboxMessageAdmin(FactAdmin):
         rows: QuerySet[OutboxMessage] = super().get_queryset(request)
         # The list shows no bodies; fifty of them could be 12 MB.
         match = request.resolver_match
-        return rows.defer("body") if match and "object_id" not in match.kwargs else rows
+        return (
+            rows.defer("body", "header_table")
+            if match and "object_id" not in match.kwargs
+            else rows
+        )
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("messaging.retry_outboxmessage")

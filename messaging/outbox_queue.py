@@ -73,5 +73,6 @@ def retry_failed(*, using: str, among: QuerySet[OutboxMessage] | None = None) ->
 
 _TABLE = OutboxMessage._meta.db_table
 _COLUMNS = (
-    "id, event_id, type, material_id, revision, body, headers, consumer, attempts, created_at"
+    "id, event_id, message_id, type, material_id, revision, body, header_table, consumer, attempts,"
+    " created_at"
 )

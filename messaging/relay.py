@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import structlog
 
 from messaging import outbox_queue
+from messaging.broker import field_table
 from messaging.broker.confirms import Batch, Result, Verdict
 from messaging.broker.session import Session
 from messaging.broker.sessions import serve_until_done
@@ -168,8 +169,8 @@ class Relay:
         outbox_queue.defer(row, error=error, park=park, using=self._using)
         log.error(
             "parked" if park else "not delivered",
-            eventId=str(row.event_id),
-            materialId=row.material_id,
+            eventId=_id(row),
+            materialId=row.material_id or None,
             revision=row.revision,
             tries=row.attempts + 1,
             reason=error,
@@ -191,10 +192,10 @@ class Relay:
             exchange=self._topology.resume if redrive else self._topology.events,
             routing_key=row.consumer if redrive else row.type,
             body=bytes(row.body),
-            message_id=str(row.event_id),
-            type=row.type,
+            message_id=str(row.event_id) if row.event_id else row.message_id or None,
+            type=row.type or None,
             timestamp=int(row.created_at.timestamp()),
-            headers={**row.headers, "attempt": 0},
+            headers=_headers(row),
         )
 
     def _tell_leadership(self, leads: bool) -> None:
@@ -213,8 +214,19 @@ class Relay:
         for row in rows:
             log.info(
                 "sent",
-                eventId=str(row.event_id),
-                materialId=row.material_id,
+                eventId=_id(row),
+                materialId=row.material_id or None,
                 revision=row.revision,
                 consumer=row.consumer or None,
             )
+
+
+def _headers(row: OutboxMessage) -> field_table.Table:
+    table = bytes(row.header_table)
+    headers = field_table.decode_table(table, 0)[0] if table else {}
+    headers["attempt"] = 0
+    return headers
+
+
+def _id(row: OutboxMessage) -> str | None:
+    return str(row.event_id) if row.event_id else None

@@ -1,0 +1,76 @@
+"""The decision log: what was decided, by whom, when, from where and why.
+
+A row is written in the transaction of what it tells of, and never changed. It is deleted with
+its letter alone, by `prune_delivery`.
+"""
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from messaging.models.dead_letters import DeadLetter
+
+
+class OperatorBatch(models.Model):
+    """One decision over many letters at once: who took it, over which, and how far it got."""
+
+    action = models.CharField(max_length=32)
+    operator = models.CharField(max_length=150)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    note = models.TextField(blank=True)
+    source_ip = models.GenericIPAddressField(null=True, blank=True)
+    filters = models.JSONField(default=dict, blank=True)
+    matched = models.PositiveIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    refused = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.action} of {self.matched} letters by {self.operator}"
+
+
+class OperatorDecision(models.Model):
+    """One line of the log. Delivery itself writes what it found: resolved, died again."""
+
+    class Action(models.TextChoices):
+        REQUEUE = "requeue"
+        CORRECT = "correct"
+        DISCARD = "discard"
+        RESTORE = "restore"
+        VIEW_PAYLOAD = "view_payload"
+        RETRY_OUTBOX = "retry_outbox"
+        PAUSE = "pause"
+        RESUME = "resume"
+        RESOLVED = "resolved"
+        DIED_AGAIN = "died_again"
+
+    letter = models.ForeignKey(
+        DeadLetter, null=True, blank=True, on_delete=models.CASCADE, related_name="decisions"
+    )
+    batch = models.ForeignKey(
+        OperatorBatch, null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions"
+    )
+    action = models.CharField(max_length=32, choices=Action)
+    operator = models.CharField(
+        max_length=150, help_text="The name at that time; “delivery” for what nobody decided."
+    )
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+    )
+    at = models.DateTimeField(db_default=Now())
+    note = models.TextField(blank=True)
+    source_ip = models.GenericIPAddressField(null=True, blank=True)
+    detail = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["-at"], name="decision_at")]
+
+    def __str__(self) -> str:
+        return f"{self.action} by {self.operator}"

@@ -1,0 +1,75 @@
+"""What one consumer has handled, and what it could not handle yet."""
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class InboxReceipt(models.Model):
+    """Proof that one consumer handled one event, committed together with the effect."""
+
+    class Outcome(models.TextChoices):
+        APPLIED = "applied"
+        STALE = "stale"
+
+    consumer = models.CharField(max_length=64)
+    event_id = models.UUIDField()
+    type = models.CharField(max_length=100)
+    material_id = models.CharField(max_length=64)
+    revision = models.BigIntegerField()
+    outcome = models.CharField(max_length=8, choices=Outcome, default=Outcome.APPLIED)
+    fingerprint = models.BinaryField(max_length=32)
+    content_fingerprint = models.BinaryField(
+        max_length=32, help_text="The fingerprint without eventId and occurredAt."
+    )
+    names_revision = models.BooleanField(
+        default=True, help_text="False on a second eventId for one material and revision."
+    )
+    duplicates = models.PositiveIntegerField(default=0)
+    handled_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["consumer", "event_id"], name="inbox_once"),
+            models.UniqueConstraint(
+                fields=["consumer", "material_id", "revision"],
+                condition=models.Q(names_revision=True),
+                name="inbox_one_fact_per_revision",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.consumer} {self.event_id}"
+
+
+class FailedAttempt(models.Model):
+    """One failed attempt of one consumer at one event; the transient ones are its budget."""
+
+    consumer = models.CharField(max_length=64)
+    event_id = models.UUIDField()
+    material_id = models.CharField(max_length=64)
+    revision = models.BigIntegerField()
+    type = models.CharField(max_length=100)
+    attempt = models.PositiveSmallIntegerField()
+    transient = models.BooleanField()
+    counted = models.BooleanField(
+        default=True, help_text="False once a redrive has started a new budget."
+    )
+    error_class = models.CharField(max_length=100)
+    error_text = models.CharField(max_length=1000, blank=True)
+    traceback = models.TextField(blank=True)
+    failed_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["consumer", "event_id", "attempt"],
+                condition=models.Q(transient=True, counted=True),
+                name="failed_attempt_once",
+            ),
+        ]
+        indexes = [models.Index(fields=["consumer", "event_id"], name="failed_attempt_fact")]
+
+    def __str__(self) -> str:
+        return f"{self.consumer} {self.event_id} attempt {self.attempt}"

@@ -1,0 +1,100 @@
+"""What is to be sent, and who sends it."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models.functions import Now
+
+
+class OutboxQuerySet(models.QuerySet["OutboxMessage"]):
+    def pending(self) -> Self:
+        return self.filter(state=OutboxMessage.State.PENDING)
+
+    def failed(self) -> Self:
+        return self.filter(state=OutboxMessage.State.FAILED)
+
+
+class OutboxMessage(models.Model):
+    """One message to hand to the broker, committed together with the change it tells of."""
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        SENT = "sent"
+        FAILED = "failed"
+
+    # A redriven dead letter may be no event: then there is no id, type, material or revision.
+    event_id = models.UUIDField(null=True, blank=True)
+    message_id = models.CharField(
+        max_length=255, blank=True, help_text="Sent where there is no event id."
+    )
+    type = models.CharField(max_length=255, blank=True)
+    material_id = models.CharField(max_length=64, blank=True)
+    revision = models.BigIntegerField(null=True, blank=True)
+    body = models.BinaryField()
+    header_table = models.BinaryField(
+        default=b"", help_text="An AMQP table of headers to send; `attempt` is always added."
+    )
+    letter = models.ForeignKey(
+        "messaging.DeadLetter",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="redrives",
+        help_text="The dead letter that is sent again.",
+    )
+    consumer = models.CharField(
+        max_length=64, blank=True, help_text="Redrive to this consumer alone; empty means all."
+    )
+    state = models.CharField(max_length=8, choices=State, default=State.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    last_error = models.CharField(max_length=500, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField(db_default=Now())
+    sent_at = models.DateTimeField(null=True, blank=True)
+
+    objects = OutboxQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name = "outbox message"
+        permissions = [("retry_outboxmessage", "Can try a failed outbox message again")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["event_id"], condition=models.Q(consumer=""), name="outbox_one_per_event"
+            ),
+            # A letter is on its way once, however often it is requeued.
+            models.UniqueConstraint(
+                fields=["letter"],
+                condition=models.Q(letter__isnull=False, state__in=["pending", "failed"]),
+                name="outbox_one_unsent_redrive",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(consumer="")
+                | models.Q(event_id__isnull=False, revision__isnull=False),
+                name="outbox_fact_is_whole",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["pending", "sent", "failed"]), name="outbox_state"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=models.Q(state="pending"), name="outbox_pending"),
+            models.Index(fields=["id"], condition=models.Q(state="failed"), name="outbox_failed"),
+            models.Index(fields=["material_id", "revision"], name="outbox_material"),
+        ]
+
+    def __str__(self) -> str:
+        if self.event_id is None:
+            return f"redrive to {self.consumer}"
+        return f"{self.type} {self.material_id} r{self.revision}"
+
+
+class RelayLease(models.Model):
+    """Which relay leads. One row; owner and expiry by the database's clock."""
+
+    name = models.CharField(max_length=32, primary_key=True)
+    owner = models.CharField(max_length=64, blank=True)
+    expires_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.owner or 'free'}"
