@@ -1,17 +1,14 @@
 """The editor and the operator that `make up` makes, for development alone.
 
-`python -m dev.accounts FILE` prints what there is as JSON. Passwords are random, made once and
-kept in FILE for the next run. An account of these names that somebody else made stays untouched.
+Passwords are random, made once and kept in a file for the next run. An account of these names
+that somebody else made stays untouched.
 """
 
 import json
 import os
 import secrets
-import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-
-from catalogsite.start import read_settings
 
 GROUPS = {"editor": "Editors", "operator": "Operators"}
 
@@ -64,17 +61,3 @@ def _write(kept: Path, passwords: dict[str, str]) -> None:
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(passwords, file)
     draft.replace(kept)
-
-
-def main() -> None:
-    read_settings(serves_pages=False)
-    import django
-    from django.conf import settings
-
-    django.setup()
-    accounts = make_accounts(Path(sys.argv[1])) if settings.DEBUG else []
-    print(json.dumps([asdict(account) for account in accounts]))
-
-
-if __name__ == "__main__":
-    main()

@@ -43,10 +43,6 @@ def own_foreground() -> Iterator[None]:
 
 def _has_foreground() -> bool:
     try:
-        return (
-            os.isatty(0)
-            and os.tcgetpgrp(0) == os.getpgrp()
-            and os.getpgrp() not in (os.getpid(), os.getsid(0))
-        )
+        return os.isatty(0) and os.tcgetpgrp(0) == os.getpgrp() and os.getpgrp() != os.getpid()
     except OSError:
         return False

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -18,7 +18,7 @@ from shlex import quote
 from honcho.environ import parse_procfile
 
 from catalogsite.environment import Environment, SettingError
-from dev import broker_choice, dotenv, guardian
+from dev import broker_choice, dotenv, guardian, processes
 from dev.broker_choice import Chosen, NoBroker
 from dev.docker_broker import ComposeFailed
 from dev.free_ports import next_free_port
@@ -41,6 +41,10 @@ class SetUpFailed(Exception):
     """A step failed; the text, or the lines above it, say why."""
 
 
+class WrongSetting(Exception):
+    """A child has already said which setting is wrong."""
+
+
 def main() -> int:
     ensure_streams()
     os.chdir(PROJECT)
@@ -51,6 +55,8 @@ def main() -> int:
             return _run_everything(folder)
     except Stopped:
         return DONE
+    except WrongSetting:
+        return WRONG_USE
     except (SettingError, ConfigurationError) as error:
         print(error, file=sys.stderr)
         return WRONG_USE
@@ -67,11 +73,13 @@ def _run_everything(folder: Path) -> int:
     guard = guardian.watch_over(folder, keep=True)
     broker: Chosen | None = None
     supervisor: Supervisor | None = None
+    preparing: subprocess.Popen[bytes] | None = None
     try:
+        preparing = _begin_to_prepare(given, folder=folder)
         broker = _start_broker(given, folder=folder)
+        accounts = _accounts_of(preparing)
         environment = _environment(given, broker=broker)
-        _manage("migrate", "--verbosity=0", environment=environment)
-        accounts = _accounts(environment)
+        dotenv.keep(PROJECT / ".env", _own_settings(given, broker=broker))
         port = next_free_port(FIRST_WEB_PORT)
         supervisor = Supervisor(folder, environment=environment | {"PORT": str(port)})
         for name, command in parse_procfile(_procfile()).processes.items():
@@ -85,6 +93,8 @@ def _run_everything(folder: Path) -> int:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
+        if preparing is not None and preparing.poll() is None:
+            preparing.kill()
         if supervisor is not None:
             supervisor.end()
         if broker is not None and broker.own is not None:
@@ -93,46 +103,50 @@ def _run_everything(folder: Path) -> int:
         print("Stopped.", flush=True)
 
 
+def _begin_to_prepare(given: Environment, *, folder: Path) -> "subprocess.Popen[bytes]":
+    """The database needs no broker: it is made ready while one boots."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "dev.prepare", str(PROJECT / "var" / "accounts.json")],
+        env=_environment(given, broker=None),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    processes.note(folder / "prepare.process.json", child.pid)
+    return child
+
+
+def _accounts_of(preparing: "subprocess.Popen[bytes]") -> list[dict[str, str | None]]:
+    output, _ = preparing.communicate()
+    if preparing.returncode == WRONG_USE:
+        raise WrongSetting
+    if preparing.returncode:
+        raise SetUpFailed("The database could not be made ready; the lines above say why.")
+    accounts: list[dict[str, str | None]] = json.loads(output.splitlines()[-1])
+    return accounts
+
+
 def _start_broker(given: Environment, *, folder: Path) -> Chosen:
-    is_given = given.is_set("AMQP_URL")
     print("Looking for a broker ...", flush=True)
     chosen = broker_choice.choose(
         given.text("AMQP_URL", default=DEFAULT_AMQP_URL),
-        given=is_given,
+        given=given.is_set("AMQP_URL"),
         ways=broker_choice.real_ways(folder / "broker"),
     )
     print(f"Broker: {chosen.why}", flush=True)
     return chosen
 
 
-def _environment(given: Environment, *, broker: Chosen) -> dict[str, str]:
+def _environment(given: Environment, *, broker: Chosen | None) -> dict[str, str]:
     """Ours where nobody has set it; everything else comes from `.env` as ever."""
+    return {**os.environ, "PYTHONUNBUFFERED": "1", **_own_settings(given, broker=broker)}
+
+
+def _own_settings(given: Environment, *, broker: Chosen | None) -> dict[str, str]:
     ours = {} if given.is_set("DEBUG") else {"DEBUG": "true"}
-    if broker.own is not None:
+    if broker is not None and broker.own is not None:
         ours["AMQP_URL"] = broker.amqp_url
-    dotenv.keep(PROJECT / ".env", ours)
-    return {**os.environ, "PYTHONUNBUFFERED": "1", **ours}
-
-
-def _manage(*arguments: str, environment: Mapping[str, str]) -> None:
-    command = [sys.executable, "manage.py", *arguments]
-    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False)
-    if done.returncode:
-        raise SetUpFailed(f"manage.py {arguments[0]} ended with exit {done.returncode}.")
-
-
-def _accounts(environment: Mapping[str, str]) -> list[dict[str, str | None]]:
-    done = subprocess.run(
-        [sys.executable, "-m", "dev.accounts", str(PROJECT / "var" / "accounts.json")],
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        check=False,
-    )
-    if done.returncode:
-        raise SetUpFailed("The development accounts could not be made.")
-    accounts: list[dict[str, str | None]] = json.loads(done.stdout.splitlines()[-1])
-    return accounts
+    return ours
 
 
 def _procfile() -> str:
