@@ -12,8 +12,9 @@ import math
 import re
 import sys
 import threading
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -30,12 +31,15 @@ _NEVER_LOGGED = {"body", "data", "document", "envelope", "password", "url"}
 _PLAIN = (str, int, float, bool, type(None))
 _FIRST = ("timestamp", "level", "event", "logger")
 
+_settings: dict[str, Any] = {"format": "console"}
+
 
 def configure(logging_setting: Mapping[str, Any]) -> None:
     """Send every record of this process to standard error.
 
     `logging_setting` has `format` (`console` or `json`) and `level`. May be called again.
     """
+    _settings["format"] = logging_setting["format"]
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -77,6 +81,25 @@ def configure(logging_setting: Mapping[str, Any]) -> None:
         logging.getLogger(name).handlers = []
         logging.getLogger(name).propagate = True
         logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+def log_many(logger: str, event: str, records: Sequence[Mapping[str, str | int | None]]) -> None:
+    """Write an `info` record for each, in one write: for what happens thousands of times a second.
+
+    Not screened, and in no other way than to standard error: ids, numbers and our own words only.
+    """
+    if not logging.getLogger(logger).isEnabledFor(logging.INFO):
+        return
+    write = write_json if _settings["format"] == "json" else write_console
+    head = {
+        "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
+        "level": "info",
+        "event": event,
+        "logger": logger,
+    }
+    lines = [write(None, "", {**head, **record}) for record in records]
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write("\n".join([*lines, ""]))
 
 
 def take_over_process() -> None:
@@ -174,6 +197,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
 
 def _word(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
     if isinstance(value, str) and re.fullmatch(r"[^\s\"'=\[\]{}]+", value) and value.isprintable():
         return value
     return _escape(json.dumps(value, ensure_ascii=False))
