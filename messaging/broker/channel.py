@@ -53,6 +53,7 @@ class ConfirmedChannel:
         self._listener = listener
         self._ledger = Ledger()
         self._channel: Channel | None = None
+        self._queues: dict[str, str] = {}  # by the tag of the subscription
         self._ready = False
         self._consumes = False
         self.body_max_bytes = 0
@@ -84,20 +85,14 @@ class ConfirmedChannel:
             self._listener.batch_done()
 
     def consume(self, queue: str, prefetch: int) -> None:
-        """Subscribe to the queue; a queue that is deleted later is a configuration fault."""
+        """Subscribe to a further queue; one that is deleted later is a configuration fault."""
         if self._channel is None or not self._channel.is_open:
             return
         self._consumes = True
-        self._channel.add_on_cancel_callback(
-            lambda _frame: self._listener.failed(
-                ConfigurationError(
-                    f"queue {queue} was deleted while it was being consumed; nothing is "
-                    "re-created silently: start again to declare it"
-                )
-            )
-        )
+        if not self._queues:
+            self._channel.add_on_cancel_callback(self._cancelled)
         self._channel.basic_qos(prefetch_count=prefetch)
-        self._channel.basic_consume(queue, self._delivered)
+        self._queues[self._channel.basic_consume(queue, self._delivered)] = queue
 
     def ack(self, range_to: int | None, singly: Sequence[int]) -> None:
         """Ack every open delivery up to `range_to`, and these."""
@@ -171,7 +166,17 @@ class ConfirmedChannel:
         properties: pika.BasicProperties,
         body: bytes,
     ) -> None:
-        self._listener.delivered(wire.delivery(method, properties, body))
+        queue = self._queues.get(method.consumer_tag, "")
+        self._listener.delivered(wire.delivery(method, properties, body, queue=queue))
+
+    def _cancelled(self, frame: "pika.frame.Method[pika.spec.Basic.Cancel]") -> None:
+        queue = self._queues.get(frame.method.consumer_tag, "")
+        self._listener.failed(
+            ConfigurationError(
+                f"queue {queue} was deleted while it was being consumed; nothing is "
+                "re-created silently: start again to declare it"
+            )
+        )
 
     def _closed(self, channel: Channel, reason: Exception) -> None:
         self._channel = None

@@ -48,6 +48,7 @@ class Delivery:
     type: str | None
     headers: Mapping[str | bytes, object]
     properties: Mapping[str, object]
+    queue: str = ""
 
 
 class Unencodable(ValueError):
@@ -86,7 +87,11 @@ def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> byt
 
 
 def delivery(
-    method: pika.spec.Basic.Deliver, properties: pika.BasicProperties, body: bytes
+    method: pika.spec.Basic.Deliver,
+    properties: pika.BasicProperties,
+    body: bytes,
+    *,
+    queue: str = "",
 ) -> Delivery:
     """A pika delivery as our own value."""
     return Delivery(
@@ -101,6 +106,7 @@ def delivery(
             for name in _PROPERTY_NAMES
             if getattr(properties, name) is not None
         },
+        queue=queue,
     )
 
 
