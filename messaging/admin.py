@@ -69,7 +69,7 @@ class FactAdmin(ReadOnlyAdmin):
         term = search_term.strip()
         if not term:
             return queryset, False
-        wanted = Q(material_id=term.replace("\0", ""))
+        wanted = Q(material_id=term)
         with suppress(ValueError):
             wanted |= Q(event_id=uuid.UUID(term))
         return queryset.filter(wanted), False

@@ -1,0 +1,318 @@
+"""The delivery records in the admin: to look at, inert, quick; one verb with its own right."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import Permission, User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from messaging.models import FailedAttempt, InboxReceipt, OutboxMessage, RelayLease
+from messaging.read_only_admin import PREVIEW_BYTES, CappedPaginator, preview
+
+SCRIPT = "<script>alert(1)</script></pre><img src=x onerror=alert(2)>"
+EVIL = f"\u202e{SCRIPT}\x00\x1b[31m"
+PAGES = ("outboxmessage", "inboxreceipt", "failedattempt", "relaylease")
+
+pytestmark = pytest.mark.django_db
+
+
+def parked(**fields: Any) -> OutboxMessage:
+    values = {
+        "event_id": uuid4(),
+        "type": "material.published",
+        "material_id": "article-107",
+        "revision": 1,
+        "body": b'{"title": "\xff\x00' + SCRIPT.encode() + b'"}',
+        "state": OutboxMessage.State.FAILED,
+        "attempts": 8,
+        "last_error": SCRIPT,
+    }
+    return OutboxMessage.objects.create(**{**values, **fields})
+
+
+def receipt(**fields: Any) -> InboxReceipt:
+    values = {
+        "consumer": "catalog",
+        "event_id": uuid4(),
+        "type": "material.published",
+        "material_id": "article-107",
+        "revision": 1,
+        "fingerprint": bytes(range(32)),
+        "content_fingerprint": bytes(32),
+    }
+    return InboxReceipt.objects.create(**{**values, **fields})
+
+
+def failed_attempt(**fields: Any) -> FailedAttempt:
+    values = {
+        "consumer": "catalog",
+        "event_id": uuid4(),
+        "type": "material.published",
+        "material_id": "article-107",
+        "revision": 1,
+        "attempt": 0,
+        "transient": True,
+        "error_class": "LockTimeout",
+        "error_text": SCRIPT,
+        "traceback": f"  File x\n{SCRIPT}",
+    }
+    return FailedAttempt.objects.create(**{**values, **fields})
+
+
+@pytest.fixture
+def staff(client: Client) -> Callable[..., Client]:
+    """Sign in as staff with these permissions of the messaging app."""
+
+    def sign_in(*permissions: str) -> Client:
+        user = User.objects.create_user(f"user-{uuid4().hex[:8]}", is_staff=True)
+        user.user_permissions.set(
+            Permission.objects.filter(content_type__app_label="messaging", codename__in=permissions)
+        )
+        assert user.user_permissions.count() == len(permissions)
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+def path(model: str, *rest: object) -> str:
+    return "/admin/messaging/" + "".join(f"{part}/" for part in (model, *rest))
+
+
+@pytest.mark.parametrize("model", PAGES)
+def test_without_the_view_permission_there_is_nothing(
+    staff: Callable[..., Client], model: str
+) -> None:
+    assert staff().get(path(model)).status_code == 403
+
+
+@pytest.mark.parametrize("model", PAGES)
+def test_with_it_the_list_opens_and_nothing_can_be_added(
+    staff: Callable[..., Client], model: str
+) -> None:
+    client = staff(f"view_{model}")
+
+    assert client.get(path(model)).status_code == 200
+    assert client.get(path(model, "add")).status_code == 403
+
+
+@pytest.mark.parametrize("model", PAGES)
+def test_no_permission_allows_adding_changing_or_deleting(
+    staff: Callable[..., Client], model: str
+) -> None:
+    row = {
+        "outboxmessage": parked,
+        "inboxreceipt": receipt,
+        "failedattempt": failed_attempt,
+        "relaylease": lambda: RelayLease.objects.create(name="x"),
+    }[model]()
+    client = staff(f"view_{model}", f"add_{model}", f"change_{model}", f"delete_{model}")
+
+    assert client.get(path(model, "add")).status_code == 403
+    assert client.post(path(model, row.pk, "change"), {"material_id": "other"}).status_code == 403
+    assert client.post(path(model, row.pk, "delete"), {"post": "yes"}).status_code == 403
+    client.post(
+        path(model),
+        {"action": "delete_selected", "_selected_action": row.pk, "post": "yes", "index": 0},
+    )
+
+    assert type(row).objects.filter(pk=row.pk).exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "make"),
+    [("outboxmessage", parked), ("inboxreceipt", receipt), ("failedattempt", failed_attempt)],
+)
+def test_what_a_row_holds_stays_text(
+    staff: Callable[..., Client], model: str, make: Callable[..., Any]
+) -> None:
+    row = make(material_id=SCRIPT, type=SCRIPT)
+    client = staff(f"view_{model}")
+
+    for response in (client.get(path(model)), client.get(path(model, row.pk, "change"))):
+        page = response.content.decode()
+        assert response.status_code == 200
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "&lt;script&gt;alert(1)" in page
+
+
+def test_a_body_is_shown_whatever_bytes_it_has(staff: Callable[..., Client]) -> None:
+    row = parked(body=b"\xff\x00\xed\xa0\xbd" + EVIL.encode() + "Привет\n".encode())
+
+    page = staff("view_outboxmessage").get(path("outboxmessage", row.pk, "change")).content.decode()
+
+    assert r"\xff\x00\xed\xa0\xbd\u202e&lt;script&gt;" in page
+    assert r"\x1b[31mПривет" in page
+    assert "\u202e" not in page
+
+
+def test_a_large_body_is_shown_in_part(staff: Callable[..., Client]) -> None:
+    row = parked(body=b"x" * 262_144)
+
+    page = staff("view_outboxmessage").get(path("outboxmessage", row.pk, "change")).content.decode()
+
+    assert "x" * PREVIEW_BYTES in page
+    assert f"… and {262_144 - PREVIEW_BYTES} bytes more" in page
+    assert len(page) < 3 * PREVIEW_BYTES
+
+
+def test_a_preview_cut_within_a_letter_is_still_text() -> None:
+    assert "я" in preview(b"x" * (PREVIEW_BYTES - 3) + "яяя".encode())
+
+
+def test_the_list_reads_no_bodies(staff: Callable[..., Client]) -> None:
+    parked()
+    client = staff("view_outboxmessage", "retry_outboxmessage")
+
+    with CaptureQueriesContext(connection) as queries:
+        client.get(path("outboxmessage"))
+
+    selects = [query["sql"] for query in queries if "messaging_outboxmessage" in query["sql"]]
+    assert selects
+    assert not [sql for sql in selects if '"body"' in sql]
+
+
+@pytest.mark.parametrize("model", PAGES[:3])
+def test_no_list_counts_a_whole_table(staff: Callable[..., Client], model: str) -> None:
+    client = staff(f"view_{model}")
+
+    with CaptureQueriesContext(connection) as queries:
+        client.get(path(model), {"q": "article-107"})
+        client.get(path(model))
+
+    on_table = [query["sql"] for query in queries if f'FROM "messaging_{model}"' in query["sql"]]
+    counting = [sql for sql in on_table if "COUNT(" in sql]
+    assert len(counting) == 2
+    assert all(f"LIMIT {CappedPaginator.MOST}" in sql for sql in counting)
+    assert not [sql for sql in on_table if "DISTINCT" in sql]
+
+
+def test_counting_ends_at_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CappedPaginator, "MOST", 3)
+    for _ in range(5):
+        receipt(material_id=uuid4().hex)
+
+    assert CappedPaginator(InboxReceipt.objects.all(), 2).count == 3
+    assert CappedPaginator(list(range(5)), 2).count == 3
+
+
+@pytest.mark.parametrize(
+    ("model", "make"),
+    [("outboxmessage", parked), ("inboxreceipt", receipt), ("failedattempt", failed_attempt)],
+)
+def test_rows_are_found_by_event_and_by_material(
+    staff: Callable[..., Client], model: str, make: Callable[..., Any]
+) -> None:
+    wanted = make(material_id="wanted-1")
+    make(material_id="wanted-10")
+    client = staff(f"view_{model}")
+
+    for term in ("wanted-1", str(wanted.event_id), str(wanted.event_id).upper(), " wanted-1 "):
+        rows = client.get(path(model), {"q": term}).context["cl"].queryset
+        assert [row.pk for row in rows] == [wanted.pk], term
+
+
+@pytest.mark.parametrize("term", ["nothing", "%27;--", "%ED%A0%BD", "{}", "%25", "\u202e"])
+def test_an_odd_search_finds_nothing(staff: Callable[..., Client], term: str) -> None:
+    parked()
+
+    response = staff("view_outboxmessage").get(path("outboxmessage") + f"?q={term}")
+
+    assert response.status_code == 200
+    assert list(response.context["cl"].queryset) == []
+
+
+def test_a_search_for_what_no_database_stores_is_refused_in_words(
+    staff: Callable[..., Client],
+) -> None:
+    response = staff("view_outboxmessage").get(path("outboxmessage") + "?q=a%00b")
+
+    assert response.status_code == 200
+    assert "Null characters are not allowed" in response.content.decode()
+
+
+def test_filters_offer_the_names_that_the_code_knows(staff: Callable[..., Client]) -> None:
+    receipt()
+    receipt(consumer="audit")
+    client = staff("view_inboxreceipt")
+
+    page = client.get(path("inboxreceipt")).content.decode()
+    filtered = client.get(path("inboxreceipt"), {"consumer": "audit"}).context["cl"].queryset
+    by_type = client.get(path("inboxreceipt"), {"type": "material.withdrawn"})
+
+    assert "?consumer=audit" in page
+    assert "?type=material.published" in page
+    assert [row.consumer for row in filtered] == ["audit"]
+    assert list(by_type.context["cl"].queryset) == []
+
+
+def try_again(client: Client, *rows: OutboxMessage, everything: bool = False) -> Any:
+    return client.post(
+        path("outboxmessage"),
+        {
+            "action": "try_again",
+            "_selected_action": [row.pk for row in rows],
+            "select_across": "1" if everything else "0",
+            "index": "0",
+        },
+        follow=True,
+    )
+
+
+def test_a_failed_row_is_tried_again_by_whoever_may(staff: Callable[..., Client]) -> None:
+    row, other = parked(), parked()
+    sent = parked(state=OutboxMessage.State.SENT)
+    client = staff("view_outboxmessage", "retry_outboxmessage")
+
+    response = try_again(client, row, sent)
+
+    row.refresh_from_db()
+    other.refresh_from_db()
+    sent.refresh_from_db()
+    assert (row.state, row.attempts) == ("pending", 0)
+    assert other.state == "failed"
+    assert sent.state == "sent"
+    assert "1 failed message will be tried again." in response.content.decode()
+    [entry] = LogEntry.objects.all()
+    assert (entry.object_id, entry.change_message) == (str(row.pk), "Try again")
+
+
+def test_all_failed_rows_of_a_filter_are_tried_again_at_once(staff: Callable[..., Client]) -> None:
+    rows = [parked() for _ in range(3)]
+    client = staff("view_outboxmessage", "retry_outboxmessage")
+
+    try_again(client, rows[0], everything=True)
+
+    assert OutboxMessage.objects.pending().count() == 3
+
+
+def test_without_its_permission_the_verb_is_neither_shown_nor_done(
+    staff: Callable[..., Client],
+) -> None:
+    row = parked()
+    client = staff("view_outboxmessage", "change_outboxmessage")
+
+    page = client.get(path("outboxmessage")).content.decode()
+    try_again(client, row)
+
+    row.refresh_from_db()
+    assert "try_again" not in page
+    assert row.state == "failed"
+
+
+def test_a_post_without_a_token_is_refused(staff: Callable[..., Client]) -> None:
+    row = parked()
+    staff("view_outboxmessage", "retry_outboxmessage")
+    user = User.objects.get()
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(user)
+
+    assert try_again(strict, row).status_code == 403
+    row.refresh_from_db()
+    assert row.state == "failed"
