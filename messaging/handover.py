@@ -50,9 +50,9 @@ class Handover:
         self._next_offer = 0.0
 
     @property
-    def refused(self) -> bool:
-        """Whether copies wait to be offered again."""
-        return bool(self._refused)
+    def refused(self) -> int:
+        """How many copies wait to be offered again."""
+        return len(self._refused)
 
     def seconds_to_next_offer(self) -> float | None:
         """How long to wait before `offer_again`; None when nothing is refused."""
@@ -61,12 +61,13 @@ class Handover:
     def offer(self, unhandled: Sequence[Unhandled]) -> list[Unhandled]:
         """Publish the copies and wait for the broker; gives those whose original may be acked."""
         taken: list[Unhandled] = []
+        refused_before = len(self._refused)
         messages = [self._copy(each) for each in unhandled]
         results = self._session.settle(self._session.submit(messages))
         for each, result in zip(unhandled, results, strict=True):
             if result.verdict is Verdict.CONFIRMED:
                 taken.append(each)
-            elif not self._session.failure:
+            elif result.verdict is not Verdict.UNKNOWN:  # else the session is over, or we stop
                 log.error(
                     "copy not taken; the original stays unacked",
                     consumer=self._consumer.name,
@@ -75,10 +76,10 @@ class Handover:
                     reason=result.detail,
                 )
                 self._refused.append(each)
-        if self._refused:
-            self._next_offer = time.monotonic() + self._backoff.next_seconds()
-        else:
+        if not self._refused:
             self._backoff.reset()
+        elif len(self._refused) > refused_before:
+            self._next_offer = time.monotonic() + self._backoff.next_seconds()
         return taken
 
     def offer_again(self) -> list[Unhandled]:

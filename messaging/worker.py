@@ -7,53 +7,40 @@ or dead queue is confirmed (see `handover`).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import structlog
 
-from messaging import attempts, inbox, registry
+from messaging import attempts, inbox
 from messaging.broker.session import Session
 from messaging.broker.sessions import serve_until_done
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery
-from messaging.database_errors import kind_of, sanitised
+from messaging.database_errors import kind_of
 from messaging.database_turns import DatabaseTurns
-from messaging.envelope import Event, decode, read_attempt
 from messaging.errors import (
     ConfigurationError,
     FactConflict,
     OutageError,
     PermanentError,
-    SimulatedTransientError,
 )
 from messaging.handover import Handover, Unhandled
+from messaging.outcome_log import tell_outcome
 from messaging.process import DONE, FAILED, Lifetime
+from messaging.reading import Readable, read
 from messaging.registry import Consumer, Outcome
 
 log = structlog.get_logger(__name__)
 
 DEFAULT_PREFETCH = 1000
+BATCH_LIMIT = 500
+MAX_BATCH_BYTES = 4 * 1024 * 1024
 EMPTY_LOOKS, EMPTY_LOOK_SECONDS = 2, 0.1
 
 _Result = TypeVar("_Result")
 
-
-@dataclass(frozen=True)
-class Readable:
-    """A delivery whose header and body are sound."""
-
-    delivery: Delivery
-    event: Event
-    attempt: int
-
-
-@dataclass(frozen=True)
-class Handled:
-    """A delivery whose outcome is committed."""
-
-    readable: Readable
-    outcome: Outcome
+Handled = tuple[Readable, Outcome]  # its outcome is committed
 
 
 class Worker:
@@ -73,7 +60,8 @@ class Worker:
         self._topology = topology
         self._lifetime = lifetime
         self._prefetch = prefetch
-        self._batch_limit = max(1, prefetch // 2)  # the broker refills while a batch is applied
+        # Half, so that the broker refills while a batch is applied.
+        self._batch_limit = min(BATCH_LIMIT, max(1, prefetch // 2))
         self._once = once
         self._simulate_temporary = simulate_temporary
         self._turns = DatabaseTurns(consumer.database, lifetime)
@@ -97,46 +85,40 @@ class Worker:
             session.wait(session.has_arrived, patience)
             session.check()
             self._finish(session, [], handover.offer_again())
-            deliveries = session.take(self._batch_limit)
+            deliveries = session.take(self._batch_limit, limit_bytes=MAX_BATCH_BYTES)
             if deliveries:
                 self._handle(session, handover, deliveries)
-            elif self._once and self._is_drained(session, queue):
+            elif self._once and self._is_finished(session, handover, queue):
                 self._exit_code = FAILED if handover.refused else DONE
                 return
 
-    def _is_drained(self, session: Session, queue: str) -> bool:
+    def _is_finished(self, session: Session, handover: Handover, queue: str) -> bool:
+        if handover.refused >= self._prefetch:
+            return True  # Nothing more can come while these are unacked.
         looks = (session.ready_count(queue) for _ in range(EMPTY_LOOKS))
         return not any(looks) and not session.has_arrived()
 
     def _handle(self, session: Session, handover: Handover, deliveries: Sequence[Delivery]) -> None:
         handled: list[Handled] = []
         unhandled: list[Unhandled] = []
-        taken: list[Unhandled] = []
-        readable = self._check(deliveries, unhandled)
-        try:
-            self._apply(session, readable, handled, unhandled)
-            if unhandled:
-                taken = handover.offer(self._count(session, unhandled))
-        except _Stopped:
-            pass  # What is committed is acked below; the rest comes back.
-        session.check()
-        self._finish(session, handled, taken)
-
-    def _check(self, deliveries: Sequence[Delivery], unhandled: list[Unhandled]) -> list[Readable]:
         readable: list[Readable] = []
         for delivery in deliveries:
-            event, attempt = None, None
-            try:
-                attempt = read_attempt(delivery.headers)
-                event = decode(delivery.body, registry.event_types())
-                if event.material_id in self._simulate_temporary:
-                    raise SimulatedTransientError("SIMULATE_TEMPORARY names this material")
-            except (PermanentError, SimulatedTransientError) as error:
-                transient = isinstance(error, SimulatedTransientError)
-                unhandled.append(Unhandled(delivery, event, attempt, error, transient))
-            else:
-                readable.append(Readable(delivery, event, attempt))
-        return readable
+            match read(delivery, simulate_temporary=self._simulate_temporary):
+                case Readable() as sound:
+                    readable.append(sound)
+                case Unhandled() as wrong:
+                    unhandled.append(wrong)
+        try:
+            self._apply(session, readable, handled, unhandled)
+        except _Stopped:
+            unhandled = []  # What is committed is acked; the rest comes back.
+        # At once: the copies of what failed may have to wait for the broker.
+        session.check()
+        self._finish(session, handled, [])
+        if unhandled:
+            taken = handover.offer(self._count(session, unhandled))
+            session.check()
+            self._finish(session, [], taken)
 
     def _apply(
         self,
@@ -156,7 +138,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001  # a handler may raise anything
             if len(readable) == 1:
                 permanent = issubclass(kind_of(error), PermanentError)
-                unhandled.append(_unhandled(readable[0], error, transient=not permanent))
+                unhandled.append(readable[0].failed(error, transient=not permanent))
                 return
             middle = len(readable) // 2
             self._apply(session, readable[:middle], handled, unhandled)
@@ -164,30 +146,34 @@ class Worker:
             return
         for each, outcome in zip(readable, outcomes, strict=True):
             if isinstance(outcome, FactConflict):
-                unhandled.append(_unhandled(each, outcome, transient=False))
+                unhandled.append(each.failed(outcome, transient=False))
             else:
-                handled.append(Handled(each, outcome))
+                handled.append((each, outcome))
 
     def _count(self, session: Session, unhandled: Sequence[Unhandled]) -> list[Unhandled]:
-        """Record the failures of decoded events, and give each the attempt that it really was."""
-        recordable = [
+        """Record the failures of decoded events, and give each the attempt that it really was.
+
+        Gives nothing when asked to stop, or when the broker went away, before it was done. Looks
+        for the database also where there is nothing to record: while it is away, nothing goes
+        to the dead queue.
+        """
+        failures = [
             attempts.Failure(each.event, each.attempt, each.error, each.transient)
             for each in unhandled
             if each.event is not None and each.attempt is not None
         ]
-        if not recordable:
-            return list(unhandled)
         try:
-            counted = iter(
-                self._turns.insist(
-                    lambda: attempts.record(self._consumer, recordable),
-                    still_wanted=lambda: not session.failure,
-                )
+            counted = self._turns.insist(
+                lambda: attempts.record(self._consumer, failures) if failures else [],
+                still_wanted=lambda: not session.failure,
             )
-        except OutageError as error:
-            raise _Stopped from error
+        except OutageError:
+            return []
+        left = iter(counted)
         return [
-            each if each.event is None else replace(each, attempt=next(counted))
+            each
+            if each.event is None or each.attempt is None
+            else replace(each, attempt=next(left))
             for each in unhandled
         ]
 
@@ -205,38 +191,13 @@ class Worker:
     def _finish(
         self, session: Session, handled: Sequence[Handled], taken: Sequence[Unhandled]
     ) -> None:
-        session.ack(
-            [each.readable.delivery for each in handled] + [each.delivery for each in taken]
-        )
-        for each in handled:
-            self._log(each.readable.event, each.readable.attempt, each.outcome)
-        for failure in taken:
-            self._log(failure.event, failure.attempt, failure.outcome, failure.error)
-
-    def _log(
-        self,
-        event: Event | None,
-        attempt: int | None,
-        outcome: Outcome,
-        error: BaseException | None = None,
-    ) -> None:
-        record = log.bind(
-            consumer=self._consumer.name,
-            eventId=event.event_id if event else None,
-            materialId=event.material_id if event else None,
-            revision=event.revision if event else None,
-            attempt=attempt,
-            outcome=str(outcome),
-        )
-        if error is None:
-            record.info(str(outcome))
-        else:
-            record.warning(str(outcome), reason=type(error).__name__, error=sanitised(error))
+        """Ack what is committed here or confirmed by the broker, and tell it."""
+        session.ack([each.delivery for each, _ in handled] + [each.delivery for each in taken])
+        for each, outcome in handled:
+            tell_outcome(self._consumer, each.event, each.attempt, outcome)
+        for lost in taken:
+            tell_outcome(self._consumer, lost.event, lost.attempt, lost.outcome, lost.error)
 
 
 class _Stopped(Exception):  # not an error
     """A stop was asked for in the middle of the work."""
-
-
-def _unhandled(readable: Readable, error: BaseException, *, transient: bool) -> Unhandled:
-    return Unhandled(readable.delivery, readable.event, readable.attempt, error, transient)

@@ -120,13 +120,18 @@ class Session:
         """Whether `take` would give something."""
         return bool(self._arrived)
 
-    def take(self, limit: int) -> list[Delivery]:
-        """What has been delivered, oldest first, waiting for nothing."""
+    def take(self, limit: int, *, limit_bytes: int) -> list[Delivery]:
+        """What has been delivered, oldest first, waiting for nothing.
+
+        At most `limit`, and no more once their bodies have reached `limit_bytes`.
+        """
         taken: list[Delivery] = []
-        while self._arrived and len(taken) < limit:
+        size = 0
+        while self._arrived and len(taken) < limit and size < limit_bytes:
             delivery = self._arrived.popleft()
             self._unsettled[delivery.tag] = None
             taken.append(delivery)
+            size += len(delivery.body)
         return taken
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
