@@ -2,8 +2,8 @@
 
 One run folder for the whole run, all xdist workers together: databases, the shared broker node
 and every process that a test starts live below it. A guardian ends them and removes the folder
-when the run ends, even when it is killed. RUN_FOLDER can be given from outside (`make test`, or
-services kept between runs): then whoever made it ends it.
+when the run ends, even when it is killed. RUN_FOLDER can be given from outside (`make test`):
+then whoever made it ends it.
 """
 
 import os
@@ -17,6 +17,7 @@ from dev import guardian, kept_services
 
 PROJECT = Path(__file__).resolve().parent.parent
 RUN_FOLDER = "CATALOGSITE_TEST_RUN"
+SERVICES_FOLDER = "CATALOGSITE_TEST_SERVICES"
 DATABASE_GIVEN = "CATALOGSITE_TEST_DATABASE_URL"
 
 _SETTINGS = (
@@ -42,8 +43,7 @@ def run_folder() -> Path:
 
 def services_folder() -> Path:
     """Where the shared broker node lives: the run folder, or services kept between runs."""
-    kept = kept_services.kept_folder()
-    return kept if kept is not None else run_folder()
+    return Path(os.environ[SERVICES_FOLDER])
 
 
 def clean_environment() -> dict[str, str]:
@@ -58,7 +58,9 @@ def _prepare() -> "guardian.Guard | None":
         # The PostgreSQL server has a user of its own and must get through.
         folder.chmod(0o711)
         os.environ[RUN_FOLDER] = str(folder)
+        os.environ[SERVICES_FOLDER] = str(kept_services.kept_folder() or folder)
         guard = guardian.watch_over(folder)
+    os.environ.setdefault(SERVICES_FOLDER, os.environ[RUN_FOLDER])
     # A worker gets the database of the run, not the one its parent wrote over it.
     given = os.environ.setdefault(DATABASE_GIVEN, os.environ.get("DATABASE_URL", ""))
     for name in _SETTINGS:

@@ -1,0 +1,144 @@
+"""`make test`: the whole suite on SQLite, then on a private PostgreSQL, with one broker node.
+
+`python -m dev.test_run [pytest arguments]`. Exit 0 when both passed. A service that cannot be
+had is said plainly; with CI set it fails the run before it starts.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+from dev import guardian, packages
+from dev.postgres import ClusterFailed, PostgresCluster
+from dev.postgres import find_binaries as find_postgres
+from dev.rabbitmq import NodeFailed, RabbitNode
+from dev.rabbitmq import find_scripts as find_rabbitmq
+from dev.terminal import ensure_streams
+
+PROJECT = Path(__file__).resolve().parent.parent
+FAILED, CONFIGURATION = 1, 3
+SERVICES = {"rabbitmq-server": find_rabbitmq, "postgresql": find_postgres}
+
+
+class Stopped(BaseException):
+    """Ctrl-C or SIGTERM."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one pytest run said at its end."""
+
+    database: str
+    code: int
+    line: str
+
+
+def main() -> int:
+    ensure_streams()
+    os.chdir(PROJECT)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
+    try:
+        missing = _missing_services()
+        if missing and os.environ.get("CI"):
+            return CONFIGURATION
+        results = _run_both(sys.argv[1:], with_postgres="postgresql" not in missing)
+    except (NodeFailed, ClusterFailed) as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    except Stopped:
+        print("Stopped.", file=sys.stderr)
+        return 128 + signal.SIGINT
+    print()
+    for result in results:
+        print(f"{result.database + ':':<12}{result.line}")
+    if missing:
+        print(f"NOT DONE:   whatever needs {' and '.join(missing)} (see above)")
+    return FAILED if missing or any(result.code for result in results) else 0
+
+
+def _missing_services() -> list[str]:
+    """What is not installed and cannot be, after trying to get it where we may."""
+    missing = []
+    for package, find in SERVICES.items():
+        if find() is None and packages.can_install():
+            try:
+                packages.install(package, purpose="the tests start private servers of it.")
+            except packages.InstallFailed as error:
+                print(error, file=sys.stderr)
+        if find() is None:
+            missing.append(package)
+            print(
+                f"{package} is not installed, and the tests need it.\n"
+                f"  Debian, Ubuntu: sudo apt-get install {package}\n"
+                f"  macOS:          brew install {package.replace('-server', '')}",
+                file=sys.stderr,
+            )
+    return missing
+
+
+def _run_both(arguments: list[str], *, with_postgres: bool) -> list[Result]:
+    folder = Path(tempfile.mkdtemp(prefix="catalogsite-test-"))
+    # The PostgreSQL server has a user of its own and must get through.
+    folder.chmod(0o711)
+    guard = guardian.watch_over(folder)
+    try:
+        if find_rabbitmq() is not None:
+            # Where the `broker` fixture looks for it.
+            RabbitNode(folder / "broker", schedulers=1).start()
+        results = [_run_suite("SQLite", "", folder=folder, arguments=arguments)]
+        if with_postgres:
+            cluster = PostgresCluster(folder / "postgres")
+            cluster.start()
+            url = cluster.url()
+            results.append(_run_suite("PostgreSQL", url, folder=folder, arguments=arguments))
+        return results
+    finally:
+        guard.release()
+
+
+def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -> Result:
+    print(f"--- {database}", flush=True)
+    report = folder / f"{database}.xml"
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    environment |= {"CATALOGSITE_TEST_RUN": str(folder)}
+    environment |= {"DATABASE_URL": url} if url else {}
+    command = [sys.executable, "-m", "pytest", "-n", "2", f"--junitxml={report}", *arguments]
+    began = time.monotonic()
+    pytest = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+    try:
+        code = pytest.wait()
+    except Stopped:
+        pytest.send_signal(signal.SIGINT)
+        pytest.wait(30)
+        raise
+    return Result(database, code, _summary(report, seconds=time.monotonic() - began))
+
+
+def _summary(report: Path, *, seconds: float) -> str:
+    """In pytest's own words; a run that did not get to its report says so."""
+    try:
+        suite = ElementTree.parse(report).getroot().find("testsuite")
+    except (OSError, ElementTree.ParseError):
+        suite = None
+    if suite is None:
+        return f"no report: pytest did not get to its end ({seconds:.0f} s)"
+    tests, failures, errors, skipped = (
+        int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")
+    )
+    passed = tests - failures - errors - skipped
+    return f"{passed} passed, {failures + errors} failed, {skipped} skipped in {seconds:.0f} s"
+
+
+def _stop(number: int, frame: object) -> None:
+    raise Stopped
+
+
+if __name__ == "__main__":
+    sys.exit(main())
