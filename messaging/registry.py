@@ -30,6 +30,10 @@ class Outcome(StrEnum):
 # rows in a fixed order (sorted keys), and may raise anything: the transaction is rolled back.
 Apply = Callable[[Sequence[Event], str], set[str]]
 
+# What this consumer knows of one material at this moment, as JSON, for an operator to compare
+# before and after. Reads alone. Gets the material's id and the database.
+Describe = Callable[[str, str], Mapping[str, Any]]
+
 
 @dataclass(frozen=True)
 class Consumer:
@@ -39,6 +43,8 @@ class Consumer:
     patterns: tuple[str, ...]
     apply: Apply
     database: str = DEFAULT_DB_ALIAS
+    newest_wins: bool = False  # an event is stale where a newer revision was applied
+    describe: Describe | None = None
 
 
 _consumers: dict[str, Consumer] = {}
