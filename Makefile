@@ -35,10 +35,10 @@ lint-types:
 	$(BIN)/mypy
 
 lint-imports:
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 
 lint-templates:
-	$(BIN)/djlint templates --check --lint --quiet
+	$(BIN)/djlint templates --lint
 
 lint-migrations:
 	$(BIN)/python manage.py makemigrations --check --dry-run
@@ -46,9 +46,8 @@ lint-migrations:
 lint-schema:
 	$(BIN)/python manage.py event_schema --check
 
-fmt: setup ## Format code and templates, mend what can be mended
+fmt: setup ## Format the code, mend what can be mended
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	-$(BIN)/djlint templates --reformat --quiet
 
 python3 = $(or $(PYTHON),python3)
