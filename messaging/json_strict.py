@@ -86,7 +86,7 @@ _KINDS = {
 }
 
 # Always matches from a quotation mark on, closed or not, so that the scan stays linear.
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?')
 _BRACKET = re.compile(r"[\[\]{}]")
 
 

@@ -1,6 +1,7 @@
 """Fixtures for every test; see CONTRIBUTING for a list of what there is."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.environment import run_folder
 
@@ -10,6 +11,11 @@ pytest_plugins = [
     "tests.processes.harness",
     "tests.processes.queues",
 ]
+
+
+# A machine under load is no failure: an example may take the time it takes.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

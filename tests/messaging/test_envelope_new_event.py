@@ -1,9 +1,11 @@
 """Making events: what is made is what consumers accept."""
 
 import json
+import sys
 import threading
 import time
 import uuid
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -116,6 +118,16 @@ def test_ids_are_uuids_of_version_7_of_this_moment() -> None:
     assert before <= event_id.int >> 80 <= time.time_ns() // 1_000_000 + 1
 
 
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    """Threads change places as often as can be, so that a race shows."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("hasty_threads")
 def test_ids_are_unique_and_grow_even_within_a_millisecond_and_across_threads() -> None:
     made_ids: list[list[str]] = [[] for _ in range(4)]
 

@@ -3,7 +3,7 @@
 import json
 import struct
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -276,7 +276,6 @@ def test_any_table_survives_writing_and_reading(table: dict[str, Any]) -> None:
     assert repr(again) == repr(table)
 
 
-@settings(max_examples=300)
 @given(tables, st.data())
 def test_spoilt_tables_are_read_and_what_can_travel_is_written(
     table: dict[str, Any], data: st.DataObject
@@ -330,6 +329,22 @@ def test_what_amqp_cannot_hold_is_a_value_error(table: dict[Any, Any]) -> None:
     assert carried(table | {"good": 1}) == {"good": 1}
     if "k" in table:
         assert not is_encodable(table["k"])
+
+
+@pytest.mark.parametrize("wrap", [lambda inner: [inner], lambda inner: {"k": inner}])
+def test_what_would_be_read_as_too_deep_is_not_written(wrap: Callable[[Any], Any]) -> None:
+    value: Any = wrap(1)
+    for _ in range(MAX_DEPTH - 2):
+        value = wrap(value)
+
+    assert read(written({"k": value})) == {"k": value}
+    with pytest.raises(ValueError, match="deeper"):
+        written({"k": wrap(value)})
+
+
+@pytest.mark.parametrize("value", [2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, -(2**63)])
+def test_integers_at_the_edges_survive(value: int) -> None:
+    assert read(written({"k": value})) == {"k": value}
 
 
 def test_a_table_that_holds_itself_is_a_value_error(little_stack: None) -> None:
