@@ -185,13 +185,20 @@ def _root(error: BaseException) -> BaseException:
 
 
 def _words(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
+    if isinstance(error, _LATE):
         return "timed out"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     if isinstance(error, pika.exceptions.AMQPHeartbeatTimeout):
         return "the broker missed its heartbeats"
     return type(error).__name__
+
+
+_LATE = (
+    TimeoutError,
+    connection_workflow.AMQPConnectorStackTimeout,
+    pika.exceptions.ConnectionOpenAborted,  # by pika's own limit on the handshake
+)
 
 
 def _parameters(address: BrokerAddress, name: str) -> pika.ConnectionParameters:
