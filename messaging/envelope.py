@@ -198,6 +198,8 @@ def _without_identity(canonical: bytes, fields: Envelope[Any]) -> bytes:
     """
     event_id = f',"eventId":"{fields.event_id}"'.encode()
     occurred_at = f',"occurredAt":"{fields.occurred_at}"'.encode()
-    if canonical.count(event_id) == canonical.count(occurred_at) == 1:
-        return canonical.replace(event_id, b"").replace(occurred_at, b"")
+    first, second = canonical.find(event_id), canonical.find(occurred_at)
+    if canonical.rfind(event_id) == first and canonical.rfind(occurred_at) == second:
+        between = canonical[first + len(event_id) : second]
+        return canonical[:first] + between + canonical[second + len(occurred_at) :]
     return without(canonical, "eventId", "occurredAt")
