@@ -22,7 +22,7 @@ def published(material_id: str = "article-107", **fields: Any) -> Material:
 
 def person(*rights: str, username: str = "ada") -> User:
     """An account with exactly these rights on materials: `person("view", "publish")`."""
-    user = User.objects.create_user(username, password="correct horse battery")
+    user = User.objects.create_user(username)
     user.user_permissions.set(
         Permission.objects.get(content_type__app_label="materials", codename=f"{right}_material")
         for right in rights
