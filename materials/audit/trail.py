@@ -40,8 +40,11 @@ def as_json(trail: Iterable[AuditRecord]) -> Iterator[str]:
 
 def as_lines(trail: Iterable[AuditRecord]) -> Iterator[str]:
     """A table for people, in UTC. Characters that do not print are shown as their escapes."""
-    yield _LINE.format("received (UTC)", "event", "material", "revision", "by", "event id")
+    received = False
     for record in trail:
+        if not received:
+            yield _LINE.format("received (UTC)", "event", "material", "revision", "by", "event id")
+            received = True
         yield _LINE.format(
             f"{record.received_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
             record.type.removeprefix("material."),
@@ -50,6 +53,8 @@ def as_lines(trail: Iterable[AuditRecord]) -> Iterator[str]:
             _printable(record.actor) or "-",
             record.event_id,
         )
+    if not received:
+        yield "Nothing has been received.\n"
 
 
 _LINE = "{:<20} {:<10} {:<24} {:>8}  {:<16} {}\n"

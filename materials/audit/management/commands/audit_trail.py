@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import threading
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -28,12 +29,15 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, material: str | None, json: bool, **options: Any) -> None:
-        if json and hasattr(self.stdout, "reconfigure"):
-            self.stdout.reconfigure(encoding="utf-8")
+        if hasattr(self.stdout, "reconfigure"):
+            # JSON is UTF-8; a terminal that cannot show a letter gets its escape.
+            encoding = "utf-8" if json else None
+            self.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
         records = trail.records(material_id=material)
         pieces = trail.as_json(records) if json else trail.as_lines(records)
         try:
-            with Lifetime() as life:
+            in_main_thread = threading.current_thread() is threading.main_thread()
+            with Lifetime(catch_signals=in_main_thread) as life:
                 for piece in pieces:
                     self.stdout.write(piece, ending="")
                     if life.stopping:
