@@ -1,31 +1,46 @@
 """One record for what became of one delivered message: names and outcome, never a body."""
 
+from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
+
 import structlog
 
 from messaging.envelope import Event
 from messaging.error_texts import sanitised
+from messaging.logs import log_many
 from messaging.registry import Consumer, Outcome
 
 log = structlog.get_logger(__name__)
 
 
-def tell_outcome(
+def tell_handled(consumer: Consumer, handled: Sequence[tuple[Event, int, Outcome]]) -> None:
+    """Log events with their attempt and committed outcome, in order."""
+    for outcome, group in groupby(handled, key=itemgetter(2)):
+        records = [_names(consumer, event, attempt, outcome) for event, attempt, _ in group]
+        log_many(__name__, str(outcome), records)
+
+
+def tell_failure(
     consumer: Consumer,
     event: Event | None,
     attempt: int | None,
     outcome: Outcome,
-    error: BaseException | None = None,
+    error: BaseException,
 ) -> None:
-    """Log it; with an error as a warning. What could not be read is null."""
-    record = log.bind(
-        consumer=consumer.name,
-        eventId=event.event_id if event else None,
-        materialId=event.material_id if event else None,
-        revision=event.revision if event else None,
-        attempt=attempt,
-        outcome=str(outcome),
-    )
-    if error is None:
-        record.info(str(outcome))
-    else:
-        record.warning(str(outcome), reason=type(error).__name__, error=sanitised(error))
+    """Log a retried or dead message as a warning. What could not be read is null."""
+    names = _names(consumer, event, attempt, outcome)
+    log.warning(str(outcome), **names, reason=type(error).__name__, error=sanitised(error))
+
+
+def _names(
+    consumer: Consumer, event: Event | None, attempt: int | None, outcome: Outcome
+) -> dict[str, str | int | None]:
+    return {
+        "consumer": consumer.name,
+        "eventId": event.event_id if event else None,
+        "materialId": event.material_id if event else None,
+        "revision": event.revision if event else None,
+        "attempt": attempt,
+        "outcome": str(outcome),
+    }

@@ -9,26 +9,29 @@ read and the one before is marked. No transaction is open while the broker is wa
 import time
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 
 import structlog
+from django.db import Error
 
 from messaging import outbox_queue
-from messaging.broker import field_table
-from messaging.broker.confirms import Batch, Result, Verdict
+from messaging.broker.confirms import Batch
 from messaging.broker.session import Session
 from messaging.broker.sessions import serve_until_done
 from messaging.broker.topology import Topology
-from messaging.broker.wire import Message
+from messaging.database_errors import sanitised
 from messaging.database_turns import DatabaseTurns
-from messaging.errors import OutageError
+from messaging.errors import DeliveryError, OutageError
 from messaging.leadership import STANDBY_SECONDS, Leadership
+from messaging.logs import log_many
 from messaging.models import OutboxMessage
+from messaging.outbox_messages import message_of, names_of
+from messaging.outbox_verdicts import Judgement, grouped, judge
 from messaging.process import DONE, FAILED, Lifetime
 from messaging.wakeup import bell
 
 log = structlog.get_logger(__name__)
 
-BATCH_LIMIT = 500
 BATCHES_IN_FLIGHT = 2
 POLL_SECONDS = 1.0
 
@@ -39,27 +42,38 @@ class Relay:
     """One relay process. Several may run: one leads, the others are ready to."""
 
     def __init__(
-        self, topology: Topology, lifetime: Lifetime, *, using: str, once: bool = False
+        self,
+        topology: Topology,
+        lifetime: Lifetime,
+        *,
+        using: str,
+        once: bool = False,
+        retry_failed: bool = False,
     ) -> None:
         self._topology = topology
         self._lifetime = lifetime
         self._using = using
         self._once = once
+        self._retry_failed = retry_failed
         self._turns = DatabaseTurns(using, lifetime)
         self._leadership = Leadership("relay", using=using)
         self._leads = False
+        self._due = outbox_queue.DueRows(using=using)
         self._due_elsewhere = False
         self._bell = bell(using)
         self._in_flight: deque[tuple[Batch, Rows]] = deque()
+        self._reopenings = 0
         self._suspects: set[int] = set()
-        self._floor, self._floor_until = 0, 0.0
         self._undelivered: set[int] = set()
 
     def run(self) -> int:
         """Relay until stopped, or with `once` until nothing is due; the exit code.
 
-        Raises ConfigurationError for what waiting cannot mend.
+        Raises ConfigurationError for what waiting cannot mend, and OutageError when a stop is
+        asked for while the database is away at the very beginning.
         """
+        if self._retry_failed:
+            self._make_failed_due()
         try:
             serve_until_done(self._serve, self._lifetime, name="relay_outbox")
         finally:
@@ -67,8 +81,16 @@ class Relay:
             self._release()
         return FAILED if self._once and self._undelivered else DONE
 
+    def _make_failed_due(self) -> None:
+        count = self._turns.insist(
+            lambda: outbox_queue.retry_failed(using=self._using), still_wanted=lambda: True
+        )
+        log.info("failed rows are due again", rows=count)
+
     def _serve(self, session: Session) -> None:
         log.info("relaying")
+        self._due.start_over()
+        self._reopenings = 0
         while not (self._lifetime.stopping or session.failure):
             try:
                 leads, rows = self._turns.insist(
@@ -82,121 +104,91 @@ class Relay:
             if rows:
                 self._publish(session, rows)
             elif not self._in_flight:
-                self._idle(session, POLL_SECONDS if leads else STANDBY_SECONDS)
-            while self._in_flight and (not rows or len(self._in_flight) >= BATCHES_IN_FLIGHT):
-                self._settle_oldest(session)
-        while self._in_flight:
-            self._settle_oldest(session)
+                self._idle(session)
+            self._settle(session, leave=BATCHES_IN_FLIGHT - 1 if rows else 0)
+        self._settle(session, leave=0)
         session.check()
 
     def _look(self) -> tuple[bool, list[OutboxMessage]]:
         leads = self._leadership.hold()
-        rows = self._read() if leads else []
-        if self._once and not leads:
-            due = outbox_queue.read_due(limit=1, besides=[], above=0, using=self._using)
-            self._due_elsewhere = bool(due)
-        else:
-            self._due_elsewhere = False
+        in_flight = [row.pk for _, rows in self._in_flight for row in rows]
+        rows = self._due.read(besides=in_flight) if leads else []
+        self._due_elsewhere = self._once and not leads and self._due.any()
         return leads, rows
 
-    def _read(self) -> list[OutboxMessage]:
-        # The floor keeps a long backlog from being walked again and again; it is dropped every
-        # second, since a lower id may be committed after a higher one.
-        now = time.monotonic()
-        if now >= self._floor_until:
-            self._floor, self._floor_until = 0, now + 1.0
-        rows = outbox_queue.read_due(
-            limit=BATCH_LIMIT,
-            besides=[row.pk for _, rows in self._in_flight for row in rows],
-            above=self._floor,
-            using=self._using,
-        )
-        self._floor = rows[-1].pk if rows else 0
-        return rows
-
     def _publish(self, session: Session, rows: Rows) -> None:
-        if any(row.attempts or row.pk in self._suspects for row in rows):
-            # One of these may make the broker close the channel. Each goes alone, in order, so
-            # that no other is held responsible.
+        for group, alone in grouped(rows, suspects=self._suspects):
+            self._settle(session, leave=0 if alone else BATCHES_IN_FLIGHT - 1)
+            if session.failure or self._lifetime.stopping or self._was_interrupted(session):
+                return
+            batch = session.submit([message_of(row, self._topology) for row in group])
+            self._in_flight.append((batch, group))
+            if alone:
+                self._settle(session, leave=0)
+
+    def _was_interrupted(self, session: Session) -> bool:
+        """Whether rows before these were lost with a channel: they go first, for their order."""
+        if session.reopenings == self._reopenings:
+            return False
+        self._reopenings = session.reopenings
+        self._settle(session, leave=0)
+        return True
+
+    def _settle(self, session: Session, *, leave: int) -> None:
+        """Wait for the oldest batches and mark their rows, until so many are in flight."""
+        while len(self._in_flight) > leave:
+            batch, rows = self._in_flight[0]
+            judgement = judge(rows, session.settle(batch))
+            self._in_flight.popleft()
+            try:
+                self._turns.insist(partial(self._mark, judgement), still_wanted=lambda: True)
+            except OutageError:
+                log.warning("confirmed but not marked; sent again later", rows=len(rows))
+            else:
+                self._note(judgement)
+
+    def _mark(self, judgement: Judgement) -> None:
+        self._leadership.hold()  # a long row of single messages must not outlast the lease
+        if judgement.sent:
+            outbox_queue.mark_sent(judgement.sent, using=self._using)
+        for refusal, rows in judgement.refused.items():
+            outbox_queue.defer(
+                rows,
+                tries_before=refusal.tries_before,
+                error=refusal.error,
+                park=refusal.park,
+                using=self._using,
+            )
+
+    def _note(self, judgement: Judgement) -> None:
+        """Keep in mind and tell what has been marked."""
+        refused = [row for rows in judgement.refused.values() for row in rows]
+        self._suspects.difference_update(row.pk for row in [*judgement.sent, *refused])
+        self._suspects.update(row.pk for row in judgement.suspected)
+        self._undelivered.difference_update(row.pk for row in judgement.sent)
+        self._undelivered.update(row.pk for row in refused)
+        if judgement.suspected or judgement.unknown:
+            self._due.start_over()
+        log_many(__name__, "sent", [names_of(row) for row in judgement.sent])
+        for refusal, rows in judgement.refused.items():
             for row in rows:
-                if session.failure or self._lifetime.stopping:
-                    return
-                self._in_flight.append((session.submit([self._message(row)]), [row]))
-                while self._in_flight:
-                    self._settle_oldest(session)
-        else:
-            batch = session.submit([self._message(row) for row in rows])
-            self._in_flight.append((batch, rows))
+                log.error(
+                    "parked" if refusal.park else "not delivered",
+                    **names_of(row),
+                    tries=refusal.tries_before + 1,
+                    reason=refusal.error,
+                )
 
-    def _settle_oldest(self, session: Session) -> None:
-        batch, rows = self._in_flight[0]
-        results = session.settle(batch)
-        self._in_flight.popleft()
-        try:
-            self._turns.insist(lambda: self._mark(rows, results), still_wanted=lambda: True)
-        except OutageError:
-            log.warning("confirmed but not marked; sent again later", rows=len(rows))
-
-    def _mark(self, rows: Rows, results: Sequence[Result]) -> None:
-        sent = [
-            row
-            for row, result in zip(rows, results, strict=True)
-            if result.verdict is Verdict.CONFIRMED
-        ]
-        if sent:
-            outbox_queue.mark_sent(sent, using=self._using)
-            self._suspects.difference_update(row.pk for row in sent)
-            self._undelivered.difference_update(row.pk for row in sent)
-            self._log_sent(sent)
-        for row, result in zip(rows, results, strict=True):
-            self._judge(row, result, alone=len(rows) == 1)
-
-    def _judge(self, row: OutboxMessage, result: Result, *, alone: bool) -> None:
-        match result.verdict:
-            case Verdict.CONFIRMED | Verdict.UNKNOWN:
-                return
-            case Verdict.SUSPECT if not alone:
-                self._suspects.add(row.pk)
-                return
-            case Verdict.UNENCODABLE:
-                park = True
-            case Verdict.NACKED:
-                park = False  # a full queue is no fault of the row; it goes when there is room
-            case _:
-                park = row.attempts + 1 >= outbox_queue.PARK_AFTER_TRIES
-        self._undelivered.add(row.pk)
-        error = f"{result.verdict}: {result.detail}"
-        outbox_queue.defer(row, error=error, park=park, using=self._using)
-        log.error(
-            "parked" if park else "not delivered",
-            eventId=_id(row),
-            materialId=row.material_id or None,
-            revision=row.revision,
-            tries=row.attempts + 1,
-            reason=error,
-        )
-
-    def _idle(self, session: Session, seconds: float) -> None:
-        end = time.monotonic() + seconds
+    def _idle(self, session: Session) -> None:
+        if not self._leads:
+            session.wait(lambda: False, STANDBY_SECONDS)
+            return
+        end = time.monotonic() + POLL_SECONDS
         while not (self._lifetime.stopping or session.failure):
-            left = end - time.monotonic()
-            if left <= 0:
+            seconds = min(self._bell.interval_seconds, end - time.monotonic())
+            rang = session.wait(self._bell.rang, seconds, fileno=self._bell.fileno())
+            if rang or time.monotonic() >= end:
                 return
-            interval_seconds = min(left, self._bell.interval_seconds)
-            if session.wait(self._bell.rang, interval_seconds, fileno=self._bell.fileno()):
-                return
-
-    def _message(self, row: OutboxMessage) -> Message:
-        redrive = bool(row.consumer)
-        return Message(
-            exchange=self._topology.resume if redrive else self._topology.events,
-            routing_key=row.consumer if redrive else row.type,
-            body=bytes(row.body),
-            message_id=str(row.event_id) if row.event_id else row.message_id or None,
-            type=row.type or None,
-            timestamp=int(row.created_at.timestamp()),
-            headers=_headers(row),
-        )
 
     def _tell_leadership(self, leads: bool) -> None:
         if leads != self._leads:
@@ -207,26 +199,6 @@ class Relay:
         try:
             with self._turns.turn():
                 self._leadership.release()
-        except OutageError:
-            pass  # The lease runs out by itself.
-
-    def _log_sent(self, rows: Rows) -> None:
-        for row in rows:
-            log.info(
-                "sent",
-                eventId=_id(row),
-                materialId=row.material_id or None,
-                revision=row.revision,
-                consumer=row.consumer or None,
-            )
-
-
-def _headers(row: OutboxMessage) -> field_table.Table:
-    table = bytes(row.header_table)
-    headers = field_table.decode_table(table, 0)[0] if table else {}
-    headers["attempt"] = 0
-    return headers
-
-
-def _id(row: OutboxMessage) -> str | None:
-    return str(row.event_id) if row.event_id else None
+        except (Error, DeliveryError) as error:
+            # The lease runs out by itself; what ended the relay must not be hidden by this.
+            log.warning("the lease was not released", reason=sanitised(error))

@@ -26,7 +26,7 @@ from messaging.errors import (
     PermanentError,
 )
 from messaging.handover import Handover, Unhandled
-from messaging.outcome_log import tell_outcome
+from messaging.outcome_log import tell_failure, tell_handled
 from messaging.process import DONE, FAILED, Lifetime
 from messaging.reading import Readable, read
 from messaging.registry import Consumer, Outcome
@@ -193,10 +193,9 @@ class Worker:
     ) -> None:
         """Ack what is committed here or confirmed by the broker, and tell it."""
         session.ack([each.delivery for each, _ in handled] + [each.delivery for each in taken])
-        for each, outcome in handled:
-            tell_outcome(self._consumer, each.event, each.attempt, outcome)
+        tell_handled(self._consumer, [(each.event, each.attempt, to) for each, to in handled])
         for lost in taken:
-            tell_outcome(self._consumer, lost.event, lost.attempt, lost.outcome, lost.error)
+            tell_failure(self._consumer, lost.event, lost.attempt, lost.outcome, lost.error)
 
 
 class _Stopped(Exception):  # not an error

@@ -80,7 +80,7 @@ class ConfirmedChannel:
         for index, frame in enumerate(frames):
             if frame is not None:
                 self._ledger.sent(batch, index)
-        _write(self._channel.connection, b"".join(frame for frame in frames if frame is not None))
+        _write(self._channel.connection, [frame for frame in frames if frame is not None])
         if batch.done:
             self._listener.batch_done()
 
@@ -100,8 +100,10 @@ class ConfirmedChannel:
             return
         if range_to is not None:
             self._channel.basic_ack(range_to, multiple=True)
-        for tag in singly:
-            self._channel.basic_ack(tag)
+        if singly:
+            acks = [pika.spec.Basic.Ack(delivery_tag=tag) for tag in singly]
+            frames = [pika.frame.Method(CHANNEL_NUMBER, ack).marshal() for ack in acks]
+            _write(self._channel.connection, frames)
 
     def count(self, queue: str, reply: Callable[[int], None]) -> None:
         """Ask how many messages are ready in the queue."""
@@ -226,11 +228,11 @@ UNKNOWN = Result(Verdict.UNKNOWN, "the session ended before the broker confirmed
 SUSPECT = Result(Verdict.SUSPECT, "the broker closed the connection over what it was sent")
 
 
-def _write(connection: SelectConnection, joined_frames: bytes) -> None:
+def _write(connection: SelectConnection, frames: Sequence[bytes]) -> None:
     """One write for a whole batch: 12-35 % more messages a second than one write a frame.
 
     `_output_marshaled_frames` is pika's own and has no public twin that takes ready frames;
     pika is pinned, and `tests/messaging/test_session.py` watches over this call.
     """
-    if joined_frames:  # pika ends the connection over an empty write
-        connection._output_marshaled_frames([joined_frames])
+    if frames:  # pika ends the connection over an empty write
+        connection._output_marshaled_frames([b"".join(frames)])
