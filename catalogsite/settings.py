@@ -58,9 +58,9 @@ DELIVERY_NAMESPACE = env.matching(
 DELIVERY_QUEUE_TYPE = env.choice(
     "DELIVERY_QUEUE_TYPE", default="classic", choices=["classic", "quorum"]
 )
-# The most that RabbitMQ takes as x-message-ttl (49 days).
+# The most that RabbitMQ takes as x-message-ttl: ten years.
 DELIVERY_RETRY_DELAY_MS = env.integer(
-    "DELIVERY_RETRY_DELAY_MS", default=5000, least=1, most=2**32 - 1
+    "DELIVERY_RETRY_DELAY_MS", default=5000, least=1, most=315_360_000_000
 )
 SIMULATE_TEMPORARY = frozenset(
     env.items(

@@ -44,7 +44,7 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, **variables: str) -> Iterator[Server]:
+def serving(folder: Path, *, project: Path = PROJECT, **variables: str) -> Iterator[Server]:
     """gunicorn from the project, on an SQLite file of its own."""
     with socket.socket() as free:
         free.bind((LOOPBACK, 0))
@@ -58,7 +58,7 @@ def serving(folder: Path, **variables: str) -> Iterator[Server]:
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, *GUNICORN, "--bind", f"{LOOPBACK}:{port}", "--workers", "1"],
-            cwd=PROJECT,
+            cwd=project,
             env=clean_environment() | settings | variables,
             stdin=subprocess.DEVNULL,
             stdout=log,

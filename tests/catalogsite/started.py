@@ -1,25 +1,28 @@
-"""Starts `manage.py` and reads what the settings became, or how they were refused."""
+"""What the settings become with given variables, and how a process ends that refuses them."""
 
-import json
+import os
+import runpy
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.environment import PROJECT, clean_environment
-
-_SHOW = """
-import json, sys
-from catalogsite.start import read_settings
-read_settings(serves_pages=False)
-from django.conf import settings
-print(json.dumps({name: getattr(settings, name) for name in sys.argv[1:]}, default=str))
-"""
 
 
 def refused(*command: str, project: Path = PROJECT, **variables: str | None) -> str:
     """The one line that python with that command says; fails unless it ends with exit code 2."""
-    done = _run([sys.executable, *(command or ("manage.py", "check"))], project, variables)
+    done = subprocess.run(
+        [sys.executable, *(command or ("manage.py", "check"))],
+        cwd=project,
+        env=_environment(variables),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 2, done
     assert done.stdout == ""
     lines = done.stderr.splitlines()
@@ -27,27 +30,14 @@ def refused(*command: str, project: Path = PROJECT, **variables: str | None) -> 
     return lines[0]
 
 
-def settings_of(*names: str, project: Path = PROJECT, **variables: str | None) -> dict[str, Any]:
-    """The values that these settings have in a process started with the variables."""
-    done = _run([sys.executable, "-c", _SHOW, *names], project, variables)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+def settings_of(*names: str, project: Path, **variables: str | None) -> dict[str, Any]:
+    """The values that these settings have with these variables alone. Raises SettingError."""
+    with mock.patch.dict(os.environ, _environment(variables), clear=True):
+        found = runpy.run_path(str(project / "catalogsite" / "settings.py"))
+    return {name: found[name] for name in names}
 
 
-def _run(
-    command: list[str], project: Path, variables: dict[str, str | None]
-) -> "subprocess.CompletedProcess[str]":
+def _environment(variables: Mapping[str, str | None]) -> dict[str, str]:
     variables = {"SECRET_KEY": "k" * 50, **variables}
-    environment = clean_environment() | {
-        name: value for name, value in variables.items() if value is not None
-    }
-    return subprocess.run(
-        command,
-        cwd=project,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    given = {name: value for name, value in variables.items() if value is not None}
+    return clean_environment() | given

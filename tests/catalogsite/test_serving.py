@@ -1,6 +1,7 @@
 """The real gunicorn: what it serves, what it says, and how a wrong setting ends it."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -108,3 +109,28 @@ def test_a_probe_is_only_asked(tmp_path: Path, path: str) -> None:
 
     assert status == 405
     assert headers["Allow"] == "GET, HEAD"
+
+
+def test_collected_static_files_are_kept_by_browsers_under_their_hashed_names(
+    project: Path, tmp_path: Path
+) -> None:
+    manage = [sys.executable, "manage.py"]
+    environment = clean_environment() | {"SECRET_KEY": "k" * 50}
+    collected = subprocess.run(
+        [*manage, "collectstatic", "--noinput", "--verbosity=0"],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert collected.returncode == 0, collected.stderr
+
+    with serving(tmp_path, project=project) as server:
+        _, _, page = server.request("GET", "/admin/login/", Host="localhost")
+        [path] = re.findall(r'href="(/static/admin/css/base\.[^"]+)"', page.decode())
+        status, headers, _ = server.request("GET", path)
+
+    assert re.fullmatch(r"/static/admin/css/base\.[0-9a-f]{12}\.css", path)
+    assert status == 200
+    assert "immutable" in headers["Cache-Control"]
