@@ -20,7 +20,7 @@ from messaging.models import OutboxMessage
 
 _MATERIAL_ID = re.compile(r"\A[a-z0-9][a-z0-9._-]{0,63}\Z")
 validate_material_id = RegexValidator(
-    _MATERIAL_ID,
+    _MATERIAL_ID.pattern,
     _(
         "Use 1 to 64 characters: small Latin letters, digits, “.”, “_” and “-”, "
         "the first one a letter or a digit."
