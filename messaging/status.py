@@ -14,7 +14,7 @@ from messaging.broker.inspection import QueueDepth, inspect_queues
 from messaging.broker.sessions import topology
 from messaging.error_texts import sanitised
 from messaging.errors import DeliveryError
-from messaging.models import InboxReceipt, OutboxMessage
+from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
 from messaging.time_limits import Overdue, answer_within
 
 DATABASE_LIMIT_SECONDS = 10.0
@@ -86,18 +86,23 @@ def read_status() -> DeliveryStatus:
     """Look at everything. Takes at most DATABASE_LIMIT_SECONDS and then BROKER_LIMIT_SECONDS.
 
     Never raises for what is away: that is a problem of the status, not of the asker. Opens
-    connections of its own, so it sees what is committed. Open dead letters are the messages
-    ready in the dead queues. Receipts are counted as they stand: about a second for some
-    millions, which is why nothing on the way of a fact asks for it.
+    connections of its own, so it sees what is committed. Open dead letters are those recorded
+    and undecided, and the messages in the dead queues that nobody has collected yet. Receipts
+    are counted as they stand: about a second for some millions, which is why nothing on the
+    way of a fact asks for it.
     """
     problems: list[str] = []
     try:
-        outbox, consumers = answer_within(
-            DATABASE_LIMIT_SECONDS, lambda: (read_outbox(), count_receipts())
+        outbox, consumers, letters = answer_within(
+            DATABASE_LIMIT_SECONDS,
+            lambda: (read_outbox(), count_receipts(), DeadLetter.objects.open().count()),
         )
         problems += _outbox_problems(outbox)
+        if letters:
+            problems.append(f"dead letters: {letters} open, waiting for a decision")
     except (Error, Overdue) as error:
-        outbox, consumers = OutboxState(), {each.name: ConsumerCounts() for each in _known()}
+        outbox, letters = OutboxState(), 0
+        consumers = {each.name: ConsumerCounts() for each in _known()}
         problems.append(_database_problem(error))
     depths: Mapping[str, QueueDepth | None] = {}
     reachable = True
@@ -115,7 +120,8 @@ def read_status() -> DeliveryStatus:
         broker_reachable=reachable,
         queues=found,
         consumers=consumers,
-        dead_letters_open=sum(found[name].ready for name in _dead_queues() if name in found),
+        dead_letters_open=letters
+        + sum(found[name].ready for name in _dead_queues() if name in found),
         problems=problems,
     )
 
@@ -201,7 +207,7 @@ def _queue_problems(depths: Mapping[str, QueueDepth | None]) -> Iterator[str]:
         elif name in mains and not depth.consumers:
             yield f"queue {name}: no consumer"
         elif name in dead and depth.ready:
-            yield f"queue {name}: {depth.ready} dead, waiting for a decision"
+            yield f"queue {name}: {depth.ready} dead, to be collected"
 
 
 def _database_problem(error: Exception) -> str:

@@ -9,12 +9,13 @@ from uuid import uuid4
 import jsonschema
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from dev.rabbitmq import RabbitNode
 from messaging import status
 from messaging.broker.inspection import QueueDepth
 from messaging.errors import BrokerUnavailable, ConfigurationError
-from messaging.models import InboxReceipt, OutboxMessage
+from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
 from tests.eventually import eventually
 from tests.postgres_cluster import OwnPostgres
 from tests.processes.harness import Run
@@ -243,9 +244,33 @@ def test_dead_letters_are_counted_and_are_a_problem(broker_says: Any) -> None:
     found = status.read_status()
 
     assert found.dead_letters_open == 6
-    assert [problem.split(": ")[1] for problem in found.problems] == [
-        "3 dead, waiting for a decision"
-    ] * 2
+    assert [problem.split(": ")[1] for problem in found.problems] == ["3 dead, to be collected"] * 2
+
+
+def letter(number: int, *, state: str = "open") -> None:
+    DeadLetter.objects.create(
+        consumer="catalog",
+        reason="MalformedEvent",
+        state=state,
+        body=b"{",
+        body_sha256=bytes([number]) * 32,
+        body_size=1,
+        header_table=b"",
+        died_at=timezone.now(),
+        first_died_at=timezone.now(),
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_recorded_letters_count_while_they_are_undecided(broker_says: Any) -> None:
+    for number, state in enumerate(("open", "open", "requeued", "resolved", "discarded")):
+        letter(number, state=state)
+    broker_says(depths(dead=1))
+
+    found = status.read_status()
+
+    assert found.dead_letters_open == 4
+    assert found.problems[0] == "dead letters: 2 open, waiting for a decision"
 
 
 @pytest.mark.django_db(transaction=True)
