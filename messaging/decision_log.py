@@ -1,0 +1,45 @@
+"""Lines of the decision log, and the person who is written into them.
+
+The caller saves a line in the transaction of what it tells of.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Who decides, and from where. The name is kept even where the account is deleted later."""
+
+    name: str
+    user_id: int | None = None
+    source_ip: str | None = None
+
+
+# What nobody decided: a receipt appeared, a copy died again. No account stands behind it.
+DELIVERY = Operator("delivery")
+
+
+def entry(
+    action: OperatorDecision.Action,
+    operator: Operator,
+    *,
+    letter: DeadLetter | None = None,
+    note: str = "",
+    batch: OperatorBatch | None = None,
+    detail: Mapping[str, Any] | None = None,
+) -> OperatorDecision:
+    """One line, not saved yet."""
+    return OperatorDecision(
+        action=action,
+        operator=operator.name[:150],
+        user_id=operator.user_id,
+        source_ip=operator.source_ip,
+        letter=letter,
+        note=note,
+        batch=batch,
+        detail=dict(detail or {}),
+    )
