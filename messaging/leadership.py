@@ -34,17 +34,31 @@ class Leadership:
         now = time.monotonic()
         if self._renew_at is not None and now < self._renew_at:
             return True
-        self._leases.bulk_create([RelayLease(name=self._name)], ignore_conflicts=True)
-        held = (
-            self._leases.filter(name=self._name)
-            .filter(Q(owner=self.owner) | Q(expires_at__lte=Now()))
-            .update(owner=self.owner, expires_at=Now() + LEASE)
-        )
+        held = self._take() or (self._make() and self._take())
         self._renew_at = now + RENEW_SECONDS if held else None
-        return bool(held)
+        return held
 
     def release(self) -> None:
         """Let a standby take over at once."""
         if self._renew_at is not None:
             self._renew_at = None
             self._leases.filter(name=self._name, owner=self.owner).update(expires_at=Now())
+
+    def _take(self) -> bool:
+        free = (
+            Q(owner=self.owner)
+            | Q(expires_at__lte=Now())
+            # No renewal reaches as far: the clock was set back, and would block everybody.
+            | Q(expires_at__gt=Now() + 2 * LEASE)
+        )
+        taken = self._leases.filter(free, name=self._name).update(
+            owner=self.owner, expires_at=Now() + LEASE
+        )
+        return bool(taken)
+
+    def _make(self) -> bool:
+        """Make the row where there is none; whether that was so."""
+        if self._leases.filter(name=self._name).exists():
+            return False
+        self._leases.bulk_create([RelayLease(name=self._name)], ignore_conflicts=True)
+        return True

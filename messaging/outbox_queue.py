@@ -3,6 +3,7 @@
 State is on the row, never a cursor over ids: ids are handed out before they are committed.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 
@@ -12,33 +13,76 @@ from django.db.models.functions import Now
 
 from messaging.models import OutboxMessage
 
+BATCH_LIMIT = 500
 MAX_BATCH_BYTES = 4 * 1024 * 1024
 PARK_AFTER_TRIES = 8  # 1 + 2 + 4 + 8 + 16 + 30 + 30 s: about a minute and a half of trying
 LONGEST_DELAY_SECONDS = 30
+FLOOR_SECONDS = 1.0
+LOOK_AT_TRIED_SECONDS = 0.5
 
 
-def read_due(*, limit: int, besides: Iterable[int], above: int, using: str) -> list[OutboxMessage]:
-    """The oldest due rows in order of id, at most `limit` and about MAX_BATCH_BYTES of bodies.
+class DueRows:
+    """Batch after batch of what is due, in order of id.
 
-    Leaves out the ids of `besides` (being sent) and all ids up to `above`.
+    A row that was never tried is due at once, by whatever clock it was written. One that was
+    tried is due after its delay, and such rows never hold up the others, however many they are.
     """
-    now = "statement_timestamp()"
-    if connections[using].vendor == "sqlite":
-        now = "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
-    excluded = ",".join(map(str, besides))
-    unsent = f"AND id NOT IN ({excluded})" if excluded else ""
-    sql = f"""
-        SELECT {_COLUMNS} FROM (
-            SELECT due.*, SUM(LENGTH(body)) OVER (ORDER BY id) - LENGTH(body) AS bytes_before
-            FROM (
-                SELECT {_COLUMNS} FROM {_TABLE}
-                WHERE state = 'pending' AND id > %s AND due_at <= {now} {unsent}
-                ORDER BY id LIMIT %s
-            ) AS due
-        ) AS counted
-        WHERE bytes_before < %s ORDER BY id
-    """  # names from the model, and integers
-    return list(OutboxMessage.objects.using(using).raw(sql, [above, limit, MAX_BATCH_BYTES]))
+
+    def __init__(self, *, using: str) -> None:
+        self._using = using
+        self._floor, self._floor_until = 0, 0.0
+        self._look_at_tried_at = 0.0
+
+    def start_over(self) -> None:
+        """Begin again with the oldest: rows that were read went nowhere."""
+        self._floor = 0
+
+    def read(self, *, besides: Iterable[int]) -> list[OutboxMessage]:
+        """At most BATCH_LIMIT rows, and about MAX_BATCH_BYTES, without those ids (being sent)."""
+        excluded = list(besides)
+        in_time = time.monotonic() >= self._look_at_tried_at
+        rows = self._tried(excluded) if in_time else []
+        rows = rows or self._never_tried(excluded)
+        return rows or ([] if in_time else self._tried(excluded))
+
+    def any(self) -> bool:
+        """Whether any row is due."""
+        return any(self._select(which, [], above=0, limit=1) for which in (_NEVER_TRIED, _TRIED))
+
+    def _tried(self, besides: Sequence[int]) -> list[OutboxMessage]:
+        self._look_at_tried_at = time.monotonic() + LOOK_AT_TRIED_SECONDS
+        return self._select(_TRIED, besides, above=0)
+
+    def _never_tried(self, besides: Sequence[int]) -> list[OutboxMessage]:
+        # The floor keeps a long backlog from being walked again and again; it is dropped every
+        # second, since a lower id may be committed after a higher one.
+        now = time.monotonic()
+        if now >= self._floor_until:
+            self._floor, self._floor_until = 0, now + FLOOR_SECONDS
+        rows = self._select(_NEVER_TRIED, besides, above=self._floor)
+        self._floor = rows[-1].pk if rows else 0
+        return rows
+
+    def _select(
+        self, which: str, besides: Sequence[int], *, above: int, limit: int | None = None
+    ) -> list[OutboxMessage]:
+        clock = _CLOCKS[connections[self._using].vendor]
+        excluded = f"AND id NOT IN ({','.join(map(str, besides))})" if besides else ""
+        # Sizes first, bodies then: the rows left for the next batch may hold a hundred megabytes.
+        sql = f"""
+            SELECT {_COLUMNS} FROM {_TABLE} WHERE id IN (
+                SELECT id FROM (
+                    SELECT id, SUM(size) OVER (ORDER BY id) - size AS bytes_before FROM (
+                        SELECT id, LENGTH(body) + LENGTH(header_table) AS size FROM {_TABLE}
+                        WHERE state = 'pending' AND id > %s AND {which.format(**clock)} {excluded}
+                        ORDER BY id LIMIT %s
+                    ) AS due
+                ) AS counted
+                WHERE bytes_before < %s
+            ) ORDER BY id
+        """  # names from the model, integers, and the conditions below
+        parameters = [above, limit or BATCH_LIMIT, MAX_BATCH_BYTES]
+        return list(OutboxMessage.objects.using(self._using).raw(sql, parameters))
 
 
 def mark_sent(rows: Sequence[OutboxMessage], *, using: str) -> None:
@@ -48,13 +92,14 @@ def mark_sent(rows: Sequence[OutboxMessage], *, using: str) -> None:
     )
 
 
-def defer(row: OutboxMessage, *, error: str, park: bool, using: str) -> None:
-    """The row could not go: try it later, or park it as failed with its reason."""
-    tries = min(row.attempts + 1, 32_767)
-    delay = timedelta(seconds=min(2 ** min(row.attempts, 10), LONGEST_DELAY_SECONDS))
-    OutboxMessage.objects.using(using).pending().filter(pk=row.pk).update(
+def defer(
+    rows: Sequence[OutboxMessage], *, tries_before: int, error: str, park: bool, using: str
+) -> None:
+    """Rows tried equally often could not go: try them later, or park them with the reason."""
+    delay = timedelta(seconds=min(2 ** min(tries_before, 10), LONGEST_DELAY_SECONDS))
+    OutboxMessage.objects.using(using).pending().filter(id__in=[row.pk for row in rows]).update(
         state=OutboxMessage.State.FAILED if park else OutboxMessage.State.PENDING,
-        attempts=tries,
+        attempts=min(tries_before + 1, 32_767),
         last_error=error[:500],
         due_at=Now() + delay,
     )
@@ -74,5 +119,18 @@ def retry_failed(*, using: str, among: QuerySet[OutboxMessage] | None = None) ->
 _TABLE = OutboxMessage._meta.db_table
 _COLUMNS = (
     "id, event_id, message_id, type, material_id, revision, body, header_table, consumer, attempts,"
-    " created_at"
+    " last_error, created_at"
 )
+_NEVER_TRIED = "attempts = 0"
+# No delay is longer than LONGEST_DELAY_SECONDS: beyond a minute the clock was set back.
+_TRIED = "attempts > 0 AND (due_at <= {now} OR due_at > {in_a_minute})"
+_CLOCKS = {
+    "postgresql": {
+        "now": "statement_timestamp()",
+        "in_a_minute": "statement_timestamp() + interval '1 minute'",
+    },
+    "sqlite": {
+        "now": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
+        "in_a_minute": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '+1 minute')",
+    },
+}

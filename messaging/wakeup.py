@@ -4,8 +4,10 @@ PostgreSQL tells it (LISTEN/NOTIFY, sent in the publishing transaction); SQLite 
 whether the file has changed, which costs microseconds. A slow poll is the net under both.
 """
 
+import sqlite3
 from typing import Any, Protocol
 
+import psycopg
 from django.db import Error, connections
 
 from messaging.outbox import CHANNEL
@@ -52,9 +54,7 @@ class _Notifications:
         try:
             # All of them are taken: one left unread would not make the descriptor readable.
             return bool(list(self._listener.connection.notifies(timeout=0)))
-        except Exception as error:
-            if not _is_database_error(error):
-                raise
+        except (psycopg.Error, Error):
             self.close()
             return True  # What was said meanwhile was not heard: look.
 
@@ -90,15 +90,12 @@ class _DataVersion:
         raw = connections[self._using].connection
         if raw is None:
             return True
-        version = raw.execute("PRAGMA data_version").fetchone()[0]
-        changed, self._seen = version != self._seen, version
+        try:
+            version = raw.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error:
+            return False  # The next poll asks the outbox itself, and judges what is wrong.
+        changed, self._seen = bool(version != self._seen), version
         return changed
 
     def close(self) -> None:
         pass
-
-
-def _is_database_error(error: Exception) -> bool:
-    import psycopg
-
-    return isinstance(error, psycopg.Error | Error)

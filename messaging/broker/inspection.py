@@ -15,6 +15,7 @@ from messaging.broker.address import BrokerAddress
 from messaging.broker.loop import BrokerLoop
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
+from messaging.process import Lifetime
 
 
 @dataclass(frozen=True)
@@ -53,19 +54,25 @@ def inspect_queues(
 
 
 def differences(
-    address: BrokerAddress, topology: Topology, *, timeout_seconds: float
+    address: BrokerAddress,
+    topology: Topology,
+    *,
+    timeout_seconds: float,
+    lifetime: Lifetime | None = None,
 ) -> list[Difference]:
     """What of the topology is missing or declared otherwise; changes nothing.
+
+    Raises BrokerUnavailable, also when the time is over or the lifetime is, or ConfigurationError.
 
     An object that stands is declared again as we want it, which the broker refuses when it
     differs and which changes nothing when it does not.
     """
     steps = [step for step in topology if not isinstance(step, Binding)]
     passive = [_Question(step, passive=True) for step in steps]
-    _ask(address, passive, timeout_seconds)
+    _ask(address, passive, timeout_seconds, lifetime)
     found = [Difference(each.step, each.refusal) for each in passive if each.refusal]
     standing = [_Question(each.step, passive=False) for each in passive if not each.refusal]
-    _ask(address, standing, timeout_seconds)
+    _ask(address, standing, timeout_seconds, lifetime)
     return found + [Difference(each.step, each.refusal) for each in standing if each.refusal]
 
 
@@ -82,6 +89,7 @@ class _Answers:
     """Asks one question after another on one connection, a new channel after each refusal."""
 
     questions: Sequence[_Question]
+    on_finished: Callable[[], object]
     finished: threading.Event = field(default_factory=threading.Event)
     failure: DeliveryError | None = None
     _next: int = 0
@@ -94,7 +102,11 @@ class _Answers:
     def lost(self, error: DeliveryError) -> None:
         if not self.finished.is_set():
             self.failure = error
-            self.finished.set()
+            self._finish()
+
+    def _finish(self) -> None:
+        self.finished.set()
+        self.on_finished()
 
     def _open_channel(self) -> None:
         assert self._connection is not None
@@ -106,7 +118,7 @@ class _Answers:
 
     def _ask_next(self, channel: Channel) -> None:
         if self._next >= len(self.questions):
-            self.finished.set()
+            self._finish()
             return
         question = self.questions[self._next]
 
@@ -126,20 +138,29 @@ class _Answers:
                 f"{self.questions[self._next].step}: the broker said {reason.reply_code} "
                 f"{reason.reply_text}"
             )
-            self.finished.set()
+            self._finish()
             return
         self._next += 1
         self._open_channel()
 
 
-def _ask(address: BrokerAddress, questions: Sequence[_Question], timeout_seconds: float) -> None:
+def _ask(
+    address: BrokerAddress,
+    questions: Sequence[_Question],
+    timeout_seconds: float,
+    lifetime: Lifetime | None = None,
+) -> None:
     if not questions:
         return
-    answers = _Answers(questions)
+    answers = _Answers(questions, on_finished=lifetime.wake if lifetime else lambda: None)
     loop = BrokerLoop(address, name="inspect", on_open=answers.begin, on_lost=answers.lost)
     loop.start()
     try:
-        if not answers.finished.wait(timeout_seconds):
+        if lifetime is None:
+            answers.finished.wait(timeout_seconds)
+        else:
+            lifetime.wait_until(answers.finished.is_set, timeout_seconds)
+        if not answers.finished.is_set():
             raise BrokerUnavailable(f"{address.described} did not answer in time")
         if answers.failure:
             raise answers.failure

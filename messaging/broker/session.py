@@ -37,6 +37,7 @@ class Session:
         self.failure: DeliveryError | None = None
         self.blocked = False
         self.did_work = False
+        self.reopenings = 0  # how often the channel was lost over a message and opened again
         self._address = address
         self._lifetime = lifetime
         self._ready = False
@@ -199,6 +200,7 @@ class Session:
 
     def _on_reopening(self) -> None:
         self._ready = False
+        self.reopenings += 1
 
     def _on_lost(self, error: DeliveryError) -> None:
         self.failure = error

@@ -4,34 +4,45 @@ import sys
 from collections.abc import Callable
 
 from django.core.management.base import CommandError
-from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from messaging.errors import ConfigurationError
+from messaging.database_turns import DatabaseTurns
+from messaging.errors import ConfigurationError, OutageError
 from messaging.process import DONE, MISCONFIGURED, Lifetime
 
 
-def run_to_exit(work: Callable[[Lifetime], int], *, using: str = DEFAULT_DB_ALIAS) -> None:
+def run_to_exit(work: Callable[[Lifetime], int], *, using: str | None = DEFAULT_DB_ALIAS) -> None:
     """Run the work under signals and leave with its exit code.
 
-    A configuration fault ends with one line on standard error and exit code 3.
+    First waits for the database, if the work needs one, and looks whether it is migrated. A
+    configuration fault ends with one line on standard error and exit code 3.
     """
     try:
         with Lifetime() as lifetime:
-            _require_migrations(using)
-            code = work(lifetime)
+            code = _run(work, lifetime, using)
     except ConfigurationError as error:
         raise CommandError(str(error), returncode=MISCONFIGURED) from error
     if code != DONE:
         sys.exit(code)
 
 
-def _require_migrations(using: str) -> None:
+def _run(work: Callable[[Lifetime], int], lifetime: Lifetime, using: str | None) -> int:
     try:
-        executor = MigrationExecutor(connections[using])
-        missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except Error:
-        return  # The database is away: the work waits for it, and finds missing tables itself.
+        if using is not None:
+            DatabaseTurns(using, lifetime).insist(
+                lambda: _require_migrations(using), still_wanted=lambda: True
+            )
+        return work(lifetime)
+    except OutageError:
+        if lifetime.stopping:
+            return DONE
+        raise
+
+
+def _require_migrations(using: str) -> None:
+    executor = MigrationExecutor(connections[using])
+    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if missing:
         raise ConfigurationError(
             f"database {using} lacks {len(missing)} migrations: run `manage.py migrate`"

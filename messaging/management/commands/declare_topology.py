@@ -1,16 +1,19 @@
 """`declare_topology`: every exchange, queue and binding, as the contract names them."""
 
-import sys
+from collections.abc import Sequence
 from typing import Any
 
+import structlog
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
-from messaging.broker.inspection import differences
+from messaging.broker.inspection import Difference, differences
 from messaging.broker.sessions import serve_until_done, topology
-from messaging.errors import BrokerUnavailable, ConfigurationError
+from messaging.errors import BrokerUnavailable
 from messaging.management.running import run_to_exit
-from messaging.process import DONE, FAILED, MISCONFIGURED, Lifetime
+from messaging.process import DONE, FAILED, Backoff, Lifetime
+
+log = structlog.get_logger(__name__)
 
 CHECK_LIMIT_SECONDS = 30.0
 
@@ -30,10 +33,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["check"]:
-            self._check()
-        else:
-            run_to_exit(self._declare)
+        run_to_exit(self._check if options["check"] else self._declare, using=None)
 
     def _declare(self, lifetime: Lifetime) -> int:
         serve_until_done(lambda _session: None, lifetime, name="declare_topology")
@@ -41,15 +41,28 @@ class Command(BaseCommand):
             self.stdout.write(f"declared {len(list(topology()))} objects")
         return DONE
 
-    def _check(self) -> None:
-        try:
-            found = differences(settings.AMQP, topology(), timeout_seconds=CHECK_LIMIT_SECONDS)
-        except BrokerUnavailable as error:
-            raise CommandError(str(error), returncode=FAILED) from error
-        except ConfigurationError as error:
-            raise CommandError(str(error), returncode=MISCONFIGURED) from error
+    def _check(self, lifetime: Lifetime) -> int:
+        backoff = Backoff()
+        while not lifetime.stopping:
+            try:
+                return self._tell(
+                    differences(
+                        settings.AMQP,
+                        topology(),
+                        timeout_seconds=CHECK_LIMIT_SECONDS,
+                        lifetime=lifetime,
+                    )
+                )
+            except BrokerUnavailable as error:
+                seconds = backoff.next_seconds()
+                log.warning("broker away", reason=str(error), retry_in_seconds=round(seconds, 1))
+            lifetime.pause(seconds)
+        return DONE
+
+    def _tell(self, found: Sequence[Difference]) -> int:
         for difference in found:
             self.stdout.write(str(difference))
         if found:
-            sys.exit(FAILED)
+            return FAILED
         self.stdout.write("all exchanges and queues stand as wanted")
+        return DONE

@@ -5,7 +5,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS
 
-from messaging import outbox_queue
 from messaging.broker.sessions import topology
 from messaging.management.running import run_to_exit
 from messaging.relay import Relay
@@ -30,11 +29,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["retry_failed"]:
-            count = outbox_queue.retry_failed(using=DEFAULT_DB_ALIAS)
-            self.stderr.write(f"{count} failed rows are due again")
         run_to_exit(
             lambda lifetime: Relay(
-                topology(), lifetime, using=DEFAULT_DB_ALIAS, once=options["once"]
+                topology(),
+                lifetime,
+                using=DEFAULT_DB_ALIAS,
+                once=options["once"],
+                retry_failed=options["retry_failed"],
             ).run()
         )
