@@ -1,0 +1,128 @@
+"""A private node: whole below its folder, whatever was left there, whoever runs beside it."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dev import amqp_probe, processes
+from dev.free_ports import LOOPBACK
+from dev.rabbitmq import NodeFailed, RabbitNode, find_scripts
+from dev.rabbitmq_view import make_view
+from tests.wire import Wire
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[list[RabbitNode]]:
+    made = [RabbitNode(tmp_path / name, schedulers=1) for name in ("one", "two")]
+    yield made
+    for node in made:
+        node.kill()
+
+
+def test_two_nodes_live_side_by_side_and_one_survives_its_keeper(
+    nodes: list[RabbitNode], tmp_path: Path
+) -> None:
+    one, two = nodes
+    one.start()
+    two.start()
+    assert one.amqp_port != two.amqp_port
+    wire = Wire(one.amqp_url)
+    wire.channel.queue_declare("kept", durable=True)
+    wire.publish(b"{}", routing_key="kept")
+    wire.close()
+    port, listening = one.amqp_port, _listening_addresses(one)
+
+    # Another run finds the folder, the node of the first still in it: its keeper was killed.
+    successor = RabbitNode(one.folder, schedulers=1)
+    successor.start()
+
+    assert successor.amqp_port == port
+    wire = Wire(successor.amqp_url)
+    assert wire.ready("kept") == 1
+    wire.close()
+    assert listening <= {LOOPBACK, "[::1]"}
+    assert "kept" not in two.ctl("list_queues", "name")
+    successor.stop()
+    assert not amqp_probe.speaks_amqp(LOOPBACK, port)
+    assert two.is_running()
+    assert list(one.folder.glob("*.process.json")) == []
+
+
+def test_a_stale_note_of_a_process_that_is_not_the_node_harms_nobody(
+    nodes: list[RabbitNode],
+) -> None:
+    node = nodes[0]
+    node.folder.mkdir()
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        note = node.folder / "beam.process.json"
+        note.write_text(json.dumps({"pid": stranger.pid, "started": "before the reboot"}))
+
+        node.kill()
+
+        assert stranger.poll() is None
+        assert not note.exists()
+        stranger.kill()
+
+
+def test_a_node_that_cannot_start_says_why_and_leaves_nothing(nodes: list[RabbitNode]) -> None:
+    node = nodes[0]
+    node.folder.mkdir()
+    (node.folder / "advanced.config").write_text("this is no Erlang term")
+
+    with pytest.raises(NodeFailed, match="advanced_configuration_file"):
+        node.start()
+
+    assert not node.is_running()
+    assert processes.noted(node.folder / "epmd.process.json") is None
+
+
+def test_a_node_needs_its_scripts(nodes: list[RabbitNode], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dev.rabbitmq.find_scripts", lambda: None)
+
+    with pytest.raises(NodeFailed, match="not installed"):
+        RabbitNode(nodes[0].folder).start()
+
+
+def test_a_node_that_does_not_run_cannot_be_paused(nodes: list[RabbitNode]) -> None:
+    with pytest.raises(NodeFailed, match="does not run"):
+        nodes[0].pause()
+
+
+def test_an_installation_of_another_layout_is_seen_whole(tmp_path: Path) -> None:
+    scripts = tmp_path / "sbin"
+    scripts.mkdir()
+    (scripts / "rabbitmq-server").touch()
+
+    make_view(scripts, tmp_path / "view")
+
+    assert not (tmp_path / "view").exists()
+
+
+def test_the_view_shows_no_plugin(tmp_path: Path) -> None:
+    scripts = find_scripts()
+    assert scripts is not None
+
+    make_view(scripts, tmp_path / "view")
+
+    shown = {path.name.partition("-")[0] for path in (tmp_path / "view" / "plugins").iterdir()}
+    assert {"rabbit", "rabbit_common", "ra"} <= shown
+    assert "rabbitmq_management" not in shown
+
+
+def _listening_addresses(node: RabbitNode) -> set[str]:
+    """The local addresses on which the node and its port mapper accept connections."""
+    pids = [
+        known.pid
+        for name in ("beam", "epmd")
+        if (known := processes.noted(node.folder / f"{name}.process.json"))
+    ]
+    assert len(pids) == 2
+    table = subprocess.run(
+        ["ss", "-Hltnp"], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.splitlines()
+    lines = [line for line in table if any(f"pid={pid}," in line for pid in pids)]
+    assert len(lines) >= 3
+    return {line.split()[3].rpartition(":")[0] for line in lines}

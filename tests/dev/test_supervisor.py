@@ -1,0 +1,132 @@
+"""Processes side by side: marked lines, one end for all, nothing left behind."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dev import processes
+from tests.environment import PROJECT
+from tests.eventually import eventually
+
+# A supervisor as a process of its own: it installs signal handlers.
+RUN = """
+import os, sys
+from pathlib import Path
+from dev.supervisor import Supervisor
+folder, *commands = sys.argv[1:]
+supervisor = Supervisor(Path(folder), environment=os.environ)
+for command in commands:
+    name, _, line = command.partition("=")
+    (supervisor.add_task if name == "task" else supervisor.add)(name, line)
+try:
+    code = supervisor.run()
+finally:
+    supervisor.end()
+sys.exit(code)
+"""
+
+
+class Running:
+    """A supervisor of these commands, and what it prints."""
+
+    def __init__(self, folder: Path, *commands: str) -> None:
+        self._folder = folder
+        self._output = folder / "output"
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", RUN, str(folder), *commands],
+                cwd=PROJECT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text()
+
+    def child(self, name: str) -> processes.Known:
+        """The running child of that name, once it is there."""
+        return eventually(
+            lambda: processes.noted(self._folder / f"{name}.process.json"), what=f"start of {name}"
+        )
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[list[Running]]:
+    started: list[Running] = []
+    yield started
+    for one in started:
+        one.process.kill()
+        one.process.wait()
+        for note in tmp_path.glob("*.process.json"):
+            known = processes.noted(note)
+            if known is not None:
+                processes.kill(known, group=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_in_good_order(
+    tmp_path: Path, running: list[Running], number: signal.Signals
+) -> None:
+    run = Running(tmp_path, "one=exec sleep 60", "two=exec sleep 60")
+    running.append(run)
+    children = [run.child("one"), run.child("two")]
+    eventually(lambda: _handles(run.process.pid, number), what="its signal handler")
+
+    run.process.send_signal(number)
+
+    assert run.process.wait(15) == 0, run.output
+    assert not any(child.is_alive() for child in children)
+    assert list(tmp_path.glob("*.process.json")) == []
+
+
+def test_one_that_dies_ends_all_and_is_named(tmp_path: Path, running: list[Running]) -> None:
+    run = Running(tmp_path, "steady=exec sleep 60", "relay=echo last words; exit 3")
+    running.append(run)
+
+    assert run.process.wait(15) == 1, run.output
+    assert "relay ended with exit 3: stopping everything." in run.output
+    assert "relay  | last words" in run.output
+
+
+def test_the_signal_that_killed_one_is_told(tmp_path: Path, running: list[Running]) -> None:
+    run = Running(tmp_path, "relay=kill -9 $$")
+    running.append(run)
+
+    assert run.process.wait(15) == 1, run.output
+    assert "relay was ended by signal 9" in run.output
+
+
+def test_a_task_may_end_and_its_lines_have_no_mark(tmp_path: Path, running: list[Running]) -> None:
+    run = Running(tmp_path, "steady=exec sleep 60", "task=echo a table")
+    running.append(run)
+
+    eventually(lambda: "a table" in run.output.splitlines(), what="the table")
+
+    assert run.process.poll() is None
+
+
+def test_the_children_of_a_child_are_ended_too(tmp_path: Path, running: list[Running]) -> None:
+    run = Running(tmp_path, "parent=sleep 60 & echo child $!; wait", "other=exec sleep 60")
+    running.append(run)
+    eventually(lambda: "child" in run.output, what="the grandchild")
+    grandchild = processes.know(int(run.output.split("child ")[1].split()[0]))
+    eventually(lambda: _handles(run.process.pid, signal.SIGTERM), what="its signal handler")
+
+    run.process.terminate()
+
+    assert run.process.wait(15) == 0
+    assert not grandchild.is_alive()
+
+
+def _handles(pid: int, number: signal.Signals) -> bool:
+    """Whether the process has installed its own handler."""
+    fields = subprocess.run(
+        ["ps", "-o", "caught=", "-p", str(pid)], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    return bool(int(fields.strip().strip("<>"), 16) >> (number - 1) & 1)
