@@ -5,11 +5,11 @@ from functools import partial
 
 from django.core.management.base import BaseCommand, CommandError
 
-from materials.management.ending import database_is_away_fails, stop_signals
+from materials.management.ending import database_faults_told, stop_signals
 from materials.models import Revision
 from materials.patience import patiently
 from materials.refusals import ActionRefused
-from messaging.process import FAILED
+from messaging.exit_codes import FAILED
 
 
 def act_on_each(
@@ -20,7 +20,7 @@ def act_on_each(
     A refusal does not stop the rest. Raises CommandError (exit 1) where there was one.
     """
     refused = 0
-    with stop_signals() as stopping, database_is_away_fails():
+    with stop_signals() as stopping, database_faults_told():
         for material_id in ids:
             try:
                 revision = patiently(partial(act, material_id))

@@ -1,13 +1,17 @@
 """How the materials' commands end: between two materials, and plainly without a database."""
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.core.management.base import CommandError
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, ProgrammingError
 
-from messaging.process import FAILED, Lifetime
+from messaging.database_errors import kind_of
+from messaging.errors import ConfigurationError
+from messaging.exit_codes import FAILED, MISCONFIGURED
+from messaging.process import Lifetime
 
 
 @contextmanager
@@ -19,13 +23,25 @@ def stop_signals() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def database_is_away_fails() -> Iterator[None]:
-    """One clear line and exit 1 in place of a traceback. The driver's text may name the URL."""
+def database_faults_told() -> Iterator[None]:
+    """One clear line in place of a traceback: exit 1 where the database is away, 3 where it is
+    not set up. The driver's own text stays out of it, because it may hold part of the URL."""
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except (OperationalError, InterfaceError, ProgrammingError) as error:
+        if kind_of(error) is ConfigurationError or _is_sql_error_of_sqlite(error):
+            raise CommandError(
+                "The database lacks a table or a right that this needs. "
+                "Run `manage.py migrate`, or see to the rights of its user.",
+                returncode=MISCONFIGURED,
+            ) from error
         raise CommandError(
             "The database cannot be used now. What was done so far is kept; "
             "run the command again for the rest.",
             returncode=FAILED,
         ) from error
+
+
+def _is_sql_error_of_sqlite(error: Exception) -> bool:
+    # Every statement here is right on a migrated database; only a missing table makes it wrong.
+    return getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR

@@ -43,3 +43,19 @@ def test_wrong_use_exits_with_2_and_a_folder_without_files_with_1(run: Run, tmp_
     refused = run.manage("publish_material", "article-1")
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "There is no material “article-1”." in refused.stderr
+
+
+def test_a_database_that_is_away_or_not_set_up_is_told_in_one_line(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "article-1.md").write_text("---\ntitle: T\n---\n")
+    away = "postgres://nobody:SECRETPW@127.0.0.1:9/nothing"
+    empty = f"sqlite:///{tmp_path}/empty.sqlite3"
+
+    for words in (("import_materials", str(tmp_path)), ("publish_material", "article-1")):
+        for url, code, says in ((away, 1, "cannot be used now"), (empty, 3, "manage.py migrate")):
+            result = run.manage(*words, DATABASE_URL=url)
+            assert result.returncode == code
+            assert says in result.stderr
+            assert "Traceback" not in result.stderr
+            assert "SECRETPW" not in result.stderr

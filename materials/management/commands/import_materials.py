@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from materials.importing import Change, import_folder
 from materials.management.actor import add_actor
-from materials.management.ending import database_is_away_fails, stop_signals
-from messaging.process import FAILED
+from materials.management.ending import database_faults_told, stop_signals
+from messaging.exit_codes import FAILED
 
 
 class Command(BaseCommand):
@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, publish: bool, actor: str, **options: Any) -> None:
         counts: Counter[str] = Counter()
-        with stop_signals() as stopping, database_is_away_fails():
+        with stop_signals() as stopping, database_faults_told():
             for report in import_folder(folder, publish=publish, actor=actor):
                 counts[report.change] += 1
                 counts["published"] += report.published
