@@ -25,7 +25,6 @@ from dev.free_ports import next_free_port
 from dev.rabbitmq import NodeFailed
 from dev.supervisor import Supervisor
 from dev.terminal import ensure_streams, own_foreground
-from messaging.errors import ConfigurationError
 
 PROJECT = Path(__file__).resolve().parent.parent
 DEFAULT_AMQP_URL = "amqp://guest:guest@127.0.0.1:5672/%2F"
@@ -57,7 +56,7 @@ def main() -> int:
         return DONE
     except WrongSetting:
         return WRONG_USE
-    except (SettingError, ConfigurationError) as error:
+    except SettingError as error:
         print(error, file=sys.stderr)
         return WRONG_USE
     except NoBroker as error:
@@ -70,6 +69,7 @@ def main() -> int:
 
 def _run_everything(folder: Path) -> int:
     given = dotenv.given_settings(os.environ, dotenv=PROJECT / ".env")
+    _check_settings(given)
     guard = guardian.watch_over(folder, keep=True)
     broker: Chosen | None = None
     supervisor: Supervisor | None = None
@@ -103,6 +103,19 @@ def _run_everything(folder: Path) -> int:
         print("Stopped.", flush=True)
 
 
+def _check_settings(given: Environment) -> None:
+    """Before anything is installed or started for them. Raises WrongSetting."""
+    check = "from catalogsite.start import read_settings; read_settings(serves_pages=True)"
+    done = subprocess.run(
+        [sys.executable, "-c", check],
+        env=_environment(given, broker=None),
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    if done.returncode:
+        raise WrongSetting
+
+
 def _begin_to_prepare(given: Environment, *, folder: Path) -> "subprocess.Popen[bytes]":
     """The database needs no broker: it is made ready while one boots."""
     child = subprocess.Popen(
@@ -118,8 +131,6 @@ def _begin_to_prepare(given: Environment, *, folder: Path) -> "subprocess.Popen[
 
 def _accounts_of(preparing: "subprocess.Popen[bytes]") -> list[dict[str, str | None]]:
     output, _ = preparing.communicate()
-    if preparing.returncode == WRONG_USE:
-        raise WrongSetting
     if preparing.returncode:
         raise SetUpFailed("The database could not be made ready; the lines above say why.")
     accounts: list[dict[str, str | None]] = json.loads(output.splitlines()[-1])
@@ -128,11 +139,9 @@ def _accounts_of(preparing: "subprocess.Popen[bytes]") -> list[dict[str, str | N
 
 def _start_broker(given: Environment, *, folder: Path) -> Chosen:
     print("Looking for a broker ...", flush=True)
-    chosen = broker_choice.choose(
-        given.text("AMQP_URL", default=DEFAULT_AMQP_URL),
-        given=given.is_set("AMQP_URL"),
-        ways=broker_choice.real_ways(folder / "broker"),
-    )
+    url = given.text("AMQP_URL", default=DEFAULT_AMQP_URL)
+    ways = broker_choice.real_ways(folder / "broker")
+    chosen = broker_choice.choose(url, given=given.is_set("AMQP_URL"), ways=ways)
     print(f"Broker: {chosen.why}", flush=True)
     return chosen
 

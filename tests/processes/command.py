@@ -20,14 +20,16 @@ PAUSE_SECONDS = 0.02
 class Command:
     """A started `manage.py` command. What it writes goes to files, so it never blocks."""
 
-    def __init__(self, command: Sequence[str], *, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path = PROJECT
+    ) -> None:
         self.command = list(command)
         self._files = run_folder() / "commands" / uuid.uuid4().hex[:12]
         self._files.mkdir(parents=True)
         with self._open("stdout") as stdout, self._open("stderr") as stderr:
             self._process = subprocess.Popen(
                 self.command,
-                cwd=PROJECT,
+                cwd=folder,
                 env=dict(environment),
                 stdin=subprocess.DEVNULL,
                 stdout=stdout,

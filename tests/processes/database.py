@@ -29,6 +29,15 @@ def fresh_database(run_url: str) -> str:
     return _with_database(run_url, name)
 
 
+def empty_database(run_url: str) -> str:
+    """The URL of a new database in which no migration has run."""
+    name = f"d{uuid.uuid4().hex[:12]}"
+    if run_url.startswith("sqlite:"):
+        return f"sqlite:///{run_folder() / name}.sqlite3"
+    _execute(run_url, f"CREATE DATABASE {name}")
+    return _with_database(run_url, name)
+
+
 def drop_database(url: str, *, run_url: str) -> None:
     """Whoever is still connected is cut off."""
     if url.startswith("sqlite:"):
