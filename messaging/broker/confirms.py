@@ -5,7 +5,6 @@ out of order, `multiple` covers every open tag up to n, and a return carries no 
 before its confirm: https://www.rabbitmq.com/docs/confirms.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -65,22 +64,21 @@ class Ledger:
     def __init__(self) -> None:
         self._last_tag = 0
         self._open: dict[int, tuple[Batch, int]] = {}
-        self._tags_by_route: dict[Route, deque[int]] = {}
+        self._tags_by_route: dict[Route, set[int]] = {}
         self._returned: dict[int, str] = {}
 
     def sent(self, batch: Batch, index: int) -> int:
         """A message of the batch went out; the tag by which the broker will confirm it."""
         self._last_tag += 1
         self._open[self._last_tag] = (batch, index)
-        self._tags_by_route.setdefault(batch.routes[index], deque()).append(self._last_tag)
+        self._tags_by_route.setdefault(batch.routes[index], set()).add(self._last_tag)
         return self._last_tag
 
     def returned(self, route: Route, reason: str) -> None:
-        """The broker sent a message back. Equal messages come back in the order they went."""
+        """The broker sent a message back. Of equal ones nobody knows which: it may be any of them,
+        and to send one twice does no harm."""
         for tag in self._tags_by_route.get(route, ()):
-            if tag not in self._returned:
-                self._returned[tag] = reason
-                return
+            self._returned.setdefault(tag, reason)
 
     def confirmed(self, tag: int, *, multiple: bool, positive: bool) -> bool:
         """An ack or nack came. True when it completed a batch."""
