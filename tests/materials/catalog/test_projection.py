@@ -128,6 +128,15 @@ def test_the_same_revision_again_is_stale_and_the_first_one_stands() -> None:
     assert entry().event_id == uuid.UUID(first.event_id)
 
 
+def test_a_newer_revision_renews_the_moment_it_was_applied() -> None:
+    project(published(revision=1))
+    CatalogEntry.objects.update(applied_at=MOMENT)
+
+    project(published(revision=2))
+
+    assert entry().applied_at != MOMENT
+
+
 def test_a_stale_event_leaves_the_row_untouched() -> None:
     project(published(revision=3))
     before = CatalogEntry.objects.values().get()

@@ -111,7 +111,7 @@ def test_an_image_of_another_host_inside_a_link_is_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "markdown",
+    "written",
     [
         "<script>alert(1)</script>",
         "<img src=x onerror=alert(1)>",
@@ -122,18 +122,29 @@ def test_an_image_of_another_host_inside_a_link_is_its_words() -> None:
         "<style>*{display:none}</style>",
         "<iframe src='//example.org'></iframe>",
         "<form action=//example.org><input name=password></form>",
+    ],
+)
+def test_raw_html_is_shown_as_it_is_written(written: str) -> None:
+    found = parse(render(written))
+
+    assert found.text.strip() == written
+    assert found.tags == ["p"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
         "[a](https://example.org 'x\" onmouseover=\"alert(1)')",
         '![a"onerror="alert(1)](/a.png)',
         '```"><script>alert(1)</script>\nx\n```',
         '<a href="&quot;><script>alert(1)</script>">',
     ],
 )
-def test_raw_html_is_shown_as_it_is_written_and_never_acts(markdown: str) -> None:
-    found = parse(render(markdown))
+def test_nothing_breaks_out_of_an_attribute(written: str) -> None:
+    found = parse(render(written))
 
     assert set(found.tags) <= {"p", "a", "img", "pre", "code"}
     assert all(not name.startswith("on") for name, _ in found.attributes)
-    assert "style" not in dict(found.attributes)
 
 
 markdown = st.lists(
@@ -183,6 +194,10 @@ class Found(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str]] = []
         self.open: list[str] = []
+        self.text = ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)

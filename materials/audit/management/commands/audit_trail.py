@@ -1,7 +1,6 @@
 """`audit_trail`: what the audit consumer has received, in order of arrival."""
 
 import argparse
-import os
 import re
 import threading
 from typing import Any
@@ -45,7 +44,7 @@ class Command(BaseCommand):
                         break
                 self.stdout.flush()
         except BrokenPipeError:
-            _leave_quietly(self.stdout.fileno())
+            pass  # Whoever read the output has seen enough.
         except (DatabaseError, InterfaceError) as error:
             raise CommandError(
                 "The audit trail cannot be read now: the database is away, or not migrated.",
@@ -57,10 +56,3 @@ def _material_id(text: str) -> str:
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", text):
         raise argparse.ArgumentTypeError(f"{text!a} is not a material's id")
     return text
-
-
-def _leave_quietly(stdout: int) -> None:
-    """Whoever read the output has gone; Python's own last flush shall not complain of it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stdout)
-    os.close(nowhere)
