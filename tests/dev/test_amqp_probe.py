@@ -10,6 +10,8 @@ from dev.amqp_probe import Answer, log_in, speaks_amqp
 from dev.free_ports import LOOPBACK, free_port
 from dev.rabbitmq import RabbitNode
 
+pytestmark = pytest.mark.any_database
+
 
 @pytest.fixture
 def stranger() -> Iterator[int]:

@@ -12,6 +12,8 @@ from dev.broker_choice import Broker, NoBroker, Ways, choose
 from dev.packages import InstallFailed
 from messaging.broker.address import BrokerAddress
 
+pytestmark = pytest.mark.any_database
+
 URL = "amqp://somebody:SECRETPW@broker.example:5999/%2F"
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from dev import dotenv
 
+pytestmark = pytest.mark.any_database
+
 
 def test_ours_is_written_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / ".env"

@@ -10,6 +10,8 @@ import pytest
 from dev import environment, packages
 from dev.environment import SetUpFailed, make_environment
 
+pytestmark = pytest.mark.any_database
+
 REQUIREMENTS = "requirements-dev.txt"
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from dev.free_ports import free_port, is_free, next_free_port
 
+pytestmark = pytest.mark.any_database
+
 
 @pytest.mark.parametrize("interface", ["127.0.0.1", "0.0.0.0"])
 def test_a_port_that_somebody_listens_on_is_not_free(interface: str) -> None:

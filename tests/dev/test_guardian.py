@@ -4,9 +4,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from dev import guardian, processes
 from tests.environment import PROJECT
 from tests.eventually import eventually
+
+pytestmark = pytest.mark.any_database
 
 # Starts a process, notes it, and is then killed without a chance to clean up.
 RUN = """

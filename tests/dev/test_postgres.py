@@ -8,6 +8,8 @@ import pytest
 from dev.postgres import ClusterFailed, PostgresCluster
 from tests.postgres_cluster import OwnPostgres
 
+pytestmark = pytest.mark.any_database
+
 
 def test_commits_survive_a_kill_and_the_port_stays(own_postgres: OwnPostgres) -> None:
     url = own_postgres.create_database()

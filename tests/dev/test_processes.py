@@ -12,6 +12,8 @@ import pytest
 from dev import processes
 from tests.eventually import eventually
 
+pytestmark = pytest.mark.any_database
+
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 STUBBORN = [
     sys.executable,

@@ -13,6 +13,8 @@ from dev.rabbitmq import NodeFailed, RabbitNode, find_scripts
 from dev.rabbitmq_view import make_view
 from tests.wire import Wire
 
+pytestmark = pytest.mark.any_database
+
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> Iterator[list[RabbitNode]]:

@@ -12,6 +12,8 @@ from dev import processes
 from tests.environment import PROJECT
 from tests.eventually import eventually
 
+pytestmark = pytest.mark.any_database
+
 # A supervisor as a process of its own: it installs signal handlers.
 RUN = """
 import os, sys
