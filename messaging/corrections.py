@@ -20,8 +20,9 @@ from messaging.envelope import decode
 from messaging.error_texts import sanitised
 from messaging.errors import PermanentError
 from messaging.json_strict import MAX_BODY_BYTES
-from messaging.letters_at_hand import Answer, AtHand, in_one_transaction
+from messaging.letters_at_hand import Answer, AtHand
 from messaging.models import Correction, DeadLetter, OperatorDecision
+from messaging.patient_transactions import in_one_transaction
 
 MAX_DIFF_CHARACTERS = 64 * 1024
 _MAX_LINES = 2000  # comparing takes the square of it at worst

@@ -16,8 +16,9 @@ from django.utils.translation import gettext as _
 
 from messaging import redrives
 from messaging.decision_log import Operator
-from messaging.letters_at_hand import Answer, AtHand, in_one_transaction
+from messaging.letters_at_hand import Answer, AtHand
 from messaging.models import DeadLetter, DeadLetterQuerySet, OperatorBatch, OperatorDecision
+from messaging.patient_transactions import in_one_transaction
 from messaging.redrives import Redrive
 
 __all__ = ["Answer", "chunks", "discard", "requeue", "restore"]

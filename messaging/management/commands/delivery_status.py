@@ -2,12 +2,16 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from messaging.failure_groups import FailureGroup, open_groups
+from messaging.inert_text import inert
 from messaging.process import FAILED
 from messaging.status import DeliveryStatus, read_status
 
@@ -26,15 +30,18 @@ class Command(BaseCommand):
             terminal = self.stdout.isatty()
             out = cast(IO[str], self.stdout._out)
             # A pipe has no width of its own; names must stay whole in it.
-            _print_tables(status, Console(file=out, width=None if terminal else 200))
+            groups = open_groups() if status.dead_letters_open else []
+            _print_tables(status, groups, Console(file=out, width=None if terminal else 200))
         if not status.healthy:
             sys.exit(FAILED)
 
 
-def _print_tables(status: DeliveryStatus, console: Console) -> None:
+def _print_tables(status: DeliveryStatus, groups: Sequence[FailureGroup], console: Console) -> None:
     console.print(_outbox_table(status))
     console.print(_queue_table(status))
     console.print(_consumer_table(status))
+    if groups:
+        console.print(_failure_table(groups))
     for problem in status.problems:
         console.print(f"[!] {problem}", style="red", markup=False, highlight=False)
     if status.healthy:
@@ -66,4 +73,20 @@ def _consumer_table(status: DeliveryStatus) -> Table:
     )
     for name, counts in status.consumers.items():
         table.add_row(name, str(counts.applied), str(counts.duplicate), str(counts.stale))
+    return table
+
+
+def _failure_table(groups: Sequence[FailureGroup]) -> Table:
+    table = Table(title="Open dead letters", title_justify="left")
+    for name in ("consumer", "failure", "where", "letters", "first", "last"):
+        table.add_column(name)
+    for group in groups:
+        table.add_row(
+            group.consumer,
+            Text(inert(group.reason)),  # a Text, since a plain string may hold markup
+            Text(inert(group.place)),
+            str(group.letters),
+            f"{group.first_died_at:%Y-%m-%d %H:%M:%S}",
+            f"{group.last_died_at:%Y-%m-%d %H:%M:%S}",
+        )
     return table

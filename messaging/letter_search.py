@@ -1,0 +1,89 @@
+"""Which letters are meant: the filters that the shell and the admin share."""
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, time
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils.dateparse import parse_date, parse_datetime
+
+from messaging.models import DeadLetter, DeadLetterQuerySet
+
+ALL = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Empty means any. `since` and `until` are when a letter died last, `until` excluded."""
+
+    state: str = DeadLetter.State.OPEN
+    consumer: str = ""
+    reason: str = ""
+    place: str = ""
+    type: str = ""
+    material: str = ""
+    event: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
+
+    def letters(self, among: DeadLetterQuerySet) -> DeadLetterQuerySet:
+        """Those of them that are meant. What no letter can hold matches none."""
+        exact = {
+            "state": "" if self.state == ALL else self.state,
+            "consumer": self.consumer,
+            "reason": self.reason,
+            "place": self.place,
+            "type": self.type,
+            "material_id": self.material,
+        }
+        wanted = Q(**{name: value for name, value in exact.items() if value})
+        if self.event:
+            event_id = as_uuid(self.event)
+            if event_id is None:
+                return among.none()
+            wanted &= Q(event_id=event_id)
+        if self.since:
+            wanted &= Q(died_at__gte=self.since)
+        if self.until:
+            wanted &= Q(died_at__lt=self.until)
+        if self.text:
+            wanted &= _holding(self.text)
+        if any("\0" in str(value) for value in asdict(self).values()):
+            return among.none()
+        return among.filter(wanted)
+
+    def as_json(self) -> dict[str, str]:
+        """What was asked for, to be kept with a decision over many."""
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else str(value)
+            for name, value in asdict(self).items()
+            if value
+        }
+
+
+def as_uuid(text: str) -> UUID | None:
+    """The UUID in any of its spellings, or None."""
+    try:
+        return UUID(text.strip())
+    except ValueError:
+        return None
+
+
+def as_moment(text: str) -> datetime | None:
+    """A date (its beginning), or a date and time; UTC unless it has an offset. None for neither."""
+    try:
+        day = parse_date(text)
+        moment = datetime.combine(day, time()) if day else parse_datetime(text)
+    except ValueError:  # 31 February
+        return None
+    if moment is None:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _holding(text: str) -> Q:
+    """In the error or the beginning of the body, in any case; or an id given whole."""
+    found = Q(error__icontains=text) | Q(body_text__icontains=text) | Q(material_id=text)
+    event_id = as_uuid(text)
+    return found if event_id is None else found | Q(event_id=event_id)

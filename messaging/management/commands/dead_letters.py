@@ -1,0 +1,146 @@
+"""`dead_letters`: the operators' console in the shell."""
+
+import argparse
+import json
+import sys
+from functools import partial
+from typing import IO, Any, cast
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich.console import Console
+
+from messaging import dead_letters, letter_documents
+from messaging.dry_run import dry_run
+from messaging.exit_codes import DONE, FAILED, MISUSED
+from messaging.letter_search import Selection
+from messaging.management import letter_pages
+from messaging.management.letter_deciding import Act, Deciding
+from messaging.management.letter_options import (
+    add_decision,
+    add_filters,
+    letter_id,
+    operator,
+    selection,
+)
+from messaging.management.plain_failures import plain_failures
+from messaging.models import DeadLetter
+
+SHOWN_LETTERS = 200
+ROWS_AT_ONCE = 500
+
+
+class Command(BaseCommand):
+    help = "List, show, try, requeue, discard and restore dead letters."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+        listing = verbs.add_parser("list", help="which letters there are, the latest first")
+        listing.add_argument("--json", action="store_true", help="one JSON array")
+        add_filters(listing, state=None)
+        for name, said in (
+            ("show", "everything about one letter"),
+            ("dry-run", "what sending it again would change, without changing it"),
+        ):
+            verb = verbs.add_parser(name, help=said)
+            verb.add_argument("id", type=letter_id, metavar="ID")
+            verb.add_argument("--json", action="store_true", help="one JSON object")
+        requeue = verbs.add_parser("requeue", help="send letters to their consumer again")
+        requeue.add_argument(
+            "--force",
+            action="store_true",
+            help="also what would die again at once, or seems to be lost on its way",
+        )
+        requeue.add_argument("--note", default="", help="why")
+        add_decision(requeue, state=DeadLetter.State.OPEN)
+        discard = verbs.add_parser("discard", help="settle letters without sending them")
+        discard.add_argument("--reason", dest="why", required=True, type=_some_text, help="why")
+        add_decision(discard, state=DeadLetter.State.OPEN, reason_is_why=True)
+        restore = verbs.add_parser("restore", help="open discarded letters again")
+        restore.add_argument("--note", default="", help="why")
+        add_decision(restore, state=DeadLetter.State.DISCARDED)
+
+    def handle(self, *args: Any, verb: str, **options: Any) -> None:
+        if hasattr(self.stdout, "reconfigure"):
+            encoding = "utf-8" if options["json"] else None
+            self.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+        with plain_failures(self):
+            match verb:
+                case "list":
+                    self._list(selection(options), as_json=options["json"])
+                case "show":
+                    self._show(self._letter(options["id"]), as_json=options["json"])
+                case "dry-run":
+                    self._dry_run(self._letter(options["id"]), as_json=options["json"])
+                case _:
+                    self._decide(verb, options)
+
+    def _list(self, wanted: Selection, *, as_json: bool) -> None:
+        letters = wanted.letters(DeadLetter.objects.all()).without_payload()
+        if not as_json:
+            out = cast(IO[str], self.stdout._out)
+            width = None if self.stdout.isatty() else 200
+            table = letter_pages.letters_table(letters[:SHOWN_LETTERS])
+            Console(file=out, width=width, markup=False, highlight=False).print(table)
+            if len(letters[SHOWN_LETTERS : SHOWN_LETTERS + 1]):
+                self.stderr.write(f"Only the latest {SHOWN_LETTERS} are shown: filter, or --json.")
+            return
+        separator = "["
+        for letter in letters.iterator(chunk_size=ROWS_AT_ONCE):
+            self.stdout.write(separator + json.dumps(letter_documents.summary(letter)), ending="")
+            separator = ",\n"
+        self.stdout.write("[]" if separator == "[" else "]")
+
+    def _show(self, letter: DeadLetter, *, as_json: bool) -> None:
+        if as_json:
+            self.stdout.write(json.dumps(letter_documents.whole(letter)))
+            return
+        for line in letter_pages.letter_page(letter):
+            self.stdout.write(line)
+
+    def _dry_run(self, letter: DeadLetter, *, as_json: bool) -> None:
+        tried = dry_run(letter)
+        if as_json:
+            self.stdout.write(json.dumps(letter_pages.dry_run_document(letter.pk, tried)))
+        else:
+            for line in letter_pages.dry_run_page(letter.pk, tried):
+                self.stdout.write(line)
+        if tried.outcome is None:
+            sys.exit(FAILED)
+
+    def _letter(self, letter_id: int) -> DeadLetter:
+        letter = DeadLetter.objects.filter(pk=letter_id).first()
+        if letter is None:
+            raise CommandError(f"There is no letter {letter_id}.", returncode=FAILED)
+        return letter
+
+    def _decide(self, verb: str, options: dict[str, Any]) -> None:
+        act: Act
+        match verb:
+            case "requeue":
+                act = partial(dead_letters.requeue, note=options["note"], force=options["force"])
+                note = options["note"]
+            case "discard":
+                act = partial(dead_letters.discard, reason=options["why"])
+                note = options["why"]
+            case _:
+                act = partial(dead_letters.restore, note=options["note"])
+                note = options["note"]
+        if bool(options["ids"]) == options["all_matching"]:
+            raise CommandError("give letters by ID, or --all-matching", returncode=MISUSED)
+        by, quiet = operator(options["operator"]), options["json"]
+        deciding = Deciding(self, verb, act, by=by, note=note, quiet=quiet)
+        if options["all_matching"]:
+            code = deciding.over_all(selection(options), confirmed=options["yes"])
+        else:
+            code = deciding.over_each(options["ids"])
+        if options["json"]:
+            deciding.write_json()
+        if code != DONE:
+            sys.exit(code)
+
+
+def _some_text(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must say something")
+    return text

@@ -1,0 +1,101 @@
+"""One decision of the command line over few letters or many, in transactions of bounded size."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models.functions import Now
+
+from messaging.dead_letters import MOST_AT_ONCE, Answer, chunks
+from messaging.decision_log import Operator
+from messaging.exit_codes import DONE, FAILED, MISUSED
+from messaging.letter_search import Selection
+from messaging.models import DeadLetter, OperatorBatch
+from messaging.process import Lifetime
+
+Act = Callable[..., list[Answer]]
+
+
+class Deciding:
+    """Reports each refusal on standard error; the exit code tells whether there was one."""
+
+    def __init__(
+        self, command: BaseCommand, verb: str, act: Act, *, by: Operator, note: str, quiet: bool
+    ) -> None:
+        self._command = command
+        self._verb = verb
+        self._act = act
+        self._by = by
+        self._note = note
+        self._quiet = quiet  # the answers go to standard output as JSON instead
+        self._answers: list[Answer] = []
+        self._done = self._refused = 0
+
+    def over_each(self, ids: Sequence[int]) -> int:
+        """Decide over these letters, a refusal of one not stopping the rest; the exit code."""
+        pieces = (ids[start : start + MOST_AT_ONCE] for start in range(0, len(ids), MOST_AT_ONCE))
+        return self._decide(pieces, batch=None)
+
+    def over_all(self, wanted: Selection, *, confirmed: bool) -> int:
+        """Decide over every letter that matches, as one batch; the exit code.
+
+        Asks first, unless confirmed. Raises CommandError where there is nobody to ask.
+        """
+        letters = wanted.letters(DeadLetter.objects.all())
+        matched = letters.count()
+        if not confirmed and not self._is_confirmed(matched):
+            return FAILED
+        batch = OperatorBatch.objects.create(
+            action=self._verb,
+            operator=self._by.name[:150],
+            user_id=self._by.user_id,
+            note=self._note,
+            filters=wanted.as_json(),
+            matched=matched,
+        )
+        code = self._decide(chunks(letters), batch=batch)
+        OperatorBatch.objects.filter(pk=batch.pk).update(
+            done=self._done, refused=self._refused, finished_at=Now()
+        )
+        if not self._quiet:
+            self._command.stdout.write(f"{self._done} done, {self._refused} refused.")
+        return code
+
+    def write_json(self) -> None:
+        rows = [
+            {"id": each.letter_id, "done": each.done, "said": each.said} for each in self._answers
+        ]
+        self._command.stdout.write(json.dumps(rows))
+
+    def _is_confirmed(self, matched: int) -> bool:
+        question = f"{self._verb.capitalize()} {matched} letters? [y/N] "
+        if not sys.stdin.isatty():
+            raise CommandError(
+                f"{matched} letters match; --yes confirms it where nobody can be asked",
+                returncode=MISUSED,
+            )
+        self._command.stderr.write(question, ending="")
+        self._command.stderr.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    def _decide(self, pieces: Iterable[Sequence[int]], *, batch: OperatorBatch | None) -> int:
+        with Lifetime() as lifetime:
+            for piece in pieces:
+                self._report(self._act(piece, operator=self._by, batch=batch), batch is None)
+                if lifetime.stopping:
+                    self._command.stderr.write("Stopped on request; the letters so far are done.")
+                    break
+        return FAILED if self._refused else DONE
+
+    def _report(self, answers: Sequence[Answer], one_by_one: bool) -> None:
+        self._done += sum(answer.done for answer in answers)
+        self._refused += sum(not answer.done for answer in answers)
+        if self._quiet:
+            self._answers += answers
+            return
+        for answer in answers:
+            if not answer.done:
+                self._command.stderr.write(f"{answer.letter_id}: {answer.said}")
+            elif one_by_one:
+                self._command.stdout.write(f"{answer.letter_id}: {answer.said}")

@@ -1,0 +1,34 @@
+"""How the operators' commands fail: one clear line and exit 1, never a traceback."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error
+
+from messaging.error_texts import sanitised
+from messaging.errors import TransientError
+from messaging.exit_codes import FAILED
+
+
+@contextmanager
+def plain_failures(command: BaseCommand) -> Iterator[None]:
+    """Raises CommandError where the database is away or stays busy.
+
+    A reader of standard output that goes away early is no failure.
+    """
+    try:
+        yield
+        command.stdout.flush()
+    except BrokenPipeError:
+        # Python's own last flush shall not complain of it.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, command.stdout.fileno())
+        os.close(nowhere)
+    except TransientError as error:
+        raise CommandError(str(error), returncode=FAILED) from error
+    except Error as error:
+        raise CommandError(
+            f"the database cannot be used now: {sanitised(error)}", returncode=FAILED
+        ) from error

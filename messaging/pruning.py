@@ -1,0 +1,163 @@
+"""Cleaning up what delivery has settled long ago, in small steps that nobody has to wait for.
+
+Whatever is not settled stays, and so does all that tells of it. Receipts have rules of their
+own: `receipt_pruning`. The audit is not delivery's, and is never touched.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.db.models import Model, QuerySet
+
+from messaging.models import (
+    Correction,
+    DeadLetter,
+    DeadLetterQuerySet,
+    Death,
+    FailedAttempt,
+    OperatorBatch,
+    OperatorDecision,
+    OutboxMessage,
+)
+from messaging.patient_transactions import in_one_transaction
+from messaging.registry import Consumer
+
+ROWS_AT_ONCE = 1000
+LETTERS_AT_ONCE = 100
+SHORTEST_PAUSE_SECONDS = 0.02
+_WINDOW = 10_000
+
+State = DeadLetter.State
+
+
+@dataclass
+class Pruned:
+    """How many rows of each kind went, or would go; what was kept, and what refused, and why."""
+
+    rows: Counter[str] = field(default_factory=Counter)
+    kept: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+
+class Pruning:
+    """One run. Each step is a transaction of at most ROWS_AT_ONCE rows, followed by a pause.
+
+    With `dry_run` rows are counted and nothing changes. `stopping` is looked at between steps.
+    Raises TransientError when the database stays busy; what was deleted until then stays so.
+    """
+
+    def __init__(
+        self,
+        *,
+        before: datetime,
+        using: str,
+        dry_run: bool = False,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.pruned = Pruned()
+        self.before = before
+        self.using = using
+        self._dry_run = dry_run
+        self._stopping = stopping
+
+    def letters(self) -> None:
+        """Resolved and discarded ones that have not changed since, and all that tells of them."""
+        settled = DeadLetter.objects.using(self.using).settled().filter(changed_at__lt=self.before)
+        last = 0
+        while ids := list(
+            settled.filter(pk__gt=last)
+            .order_by("pk")
+            .values_list("pk", flat=True)[:LETTERS_AT_ONCE]
+        ):
+            last = ids[-1]
+            self.step("letters", settled.filter(pk__in=ids), delete=_delete_letters)
+
+    def outbox(self) -> None:
+        """Rows that were sent, unless their letter is on its way or open again."""
+        rows = OutboxMessage.objects.using(self.using)
+        for ids in older(rows.all(), "created_at", self.before):
+            sent = rows.filter(pk__in=ids, state=OutboxMessage.State.SENT, sent_at__lt=self.before)
+            letters = sent.filter(letter__isnull=False).values("letter_id")
+            busy = DeadLetter.objects.using(self.using).filter(
+                pk__in=letters, state__in=[State.OPEN, State.REQUEUED]
+            )
+            rest = sent.exclude(letter_id__in=list(busy.values_list("pk", flat=True)))
+            self.step("outbox rows", rest)
+
+    def failed_attempts(self, consumer: Consumer) -> None:
+        """Attempts at events that have no letter (any more)."""
+        attempts = FailedAttempt.objects.using(consumer.database).filter(consumer=consumer.name)
+        for ids in older(attempts, "failed_at", self.before):
+            piece = attempts.filter(pk__in=ids)
+            events = list(piece.values_list("event_id", flat=True).distinct())
+            letters = self.letters_of(consumer).filter(event_id__in=events).order_by()
+            told = [event_id for event_id in letters.values_list("event_id", flat=True) if event_id]
+            self.step("failed attempts", piece.exclude(event_id__in=told))
+
+    def batches(self) -> None:
+        """Decisions over many whose every line is gone."""
+        batches = OperatorBatch.objects.using(self.using).filter(finished_at__lt=self.before)
+        self.step("batches", batches.filter(decisions__isnull=True))
+
+    def letters_of(self, consumer: Consumer) -> DeadLetterQuerySet:
+        return DeadLetter.objects.using(self.using).filter(consumer=consumer.name)
+
+    def step(
+        self,
+        kind: str,
+        rows: "QuerySet[Any]",
+        *,
+        delete: "Callable[[QuerySet[Any]], int] | None" = None,
+    ) -> None:
+        """Delete these rows, count them, and let others have their turn."""
+        if self._stopping():
+            return
+        if self._dry_run:
+            self.pruned.rows[kind] += rows.count()
+            return
+        started = time.monotonic()
+        work = partial(delete or _delete, rows)
+        self.pruned.rows[kind] += in_one_transaction(work, using=rows.db)
+        time.sleep(max(SHORTEST_PAUSE_SECONDS, time.monotonic() - started))
+
+
+def older(rows: "QuerySet[Any, Any]", at: str, before: datetime) -> Iterator[list[int]]:
+    """The ids of rows that are older, in pieces of at most ROWS_AT_ONCE.
+
+    Ids rise with time, so a long look at rows that are all younger is the end: a table of
+    millions is not read to its end.
+    """
+    last = 0
+    while True:
+        ordered = rows.filter(pk__gt=last).order_by("pk")
+        window = list(ordered.values_list("pk", at)[:_WINDOW])
+        old = [pk for pk, moment in window if moment < before]
+        for start in range(0, len(old), ROWS_AT_ONCE):
+            yield old[start : start + ROWS_AT_ONCE]
+        if not old or len(window) < _WINDOW:
+            return
+        last = window[-1][0]
+
+
+def _delete(rows: "QuerySet[Model]") -> int:
+    deleted, _kinds = rows.delete()
+    return deleted
+
+
+def _delete_letters(rows: "QuerySet[DeadLetter]") -> int:
+    """Those that are still settled now; a copy may have opened one again."""
+    using = rows.db
+    ids = list(rows.order_by("pk").select_for_update().values_list("pk", flat=True))
+    letters = DeadLetter.objects.using(using).filter(pk__in=ids)
+    OperatorDecision.objects.using(using).filter(letter_id__in=ids).delete()
+    Death.objects.using(using).filter(letter_id__in=ids).delete()
+    OutboxMessage.objects.using(using).filter(letter_id__in=ids).update(letter=None)
+    letters.update(correction=None)
+    Correction.objects.using(using).filter(letter_id__in=ids).delete()
+    letters.only("pk").delete()
+    return len(ids)

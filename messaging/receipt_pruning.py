@@ -1,0 +1,82 @@
+"""Which receipts may go: those that no copy of their event can meet any more.
+
+A receipt is what makes a repetition harmless. One that is deleted while a copy is still about
+(in a letter, in a queue, in the outbox) would let it be applied again.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from messaging.broker.inspection import QueueDepth
+from messaging.broker.topology import Topology
+from messaging.models import InboxReceipt, OutboxMessage
+from messaging.pruning import Pruning, older
+from messaging.registry import Consumer
+
+# After the last of its three retries a copy has waited three delays; four, and a margin.
+RETRIES = 4
+MARGIN = timedelta(hours=1)
+
+Depths = Mapping[str, QueueDepth | None]
+
+
+def prune_receipts(
+    pruning: Pruning,
+    consumer: Consumer,
+    *,
+    topology: Topology,
+    depths: Depths | None,
+    now: datetime,
+) -> None:
+    """Delete a consumer's receipts older than anything that could still bring a copy back.
+
+    `depths` is what the broker says of the queues, None where it does not answer: then, and
+    while letters wait to be collected, none is deleted.
+    """
+    if why := _copies_may_wait(consumer, topology, depths):
+        pruning.pruned.refused.append(f"receipts of {consumer.name}: {why}")
+        return
+    before, why = _oldest_copy(pruning, consumer, now=now)
+    if why:
+        pruning.pruned.kept.append(f"receipts of {consumer.name} since {before:%Y-%m-%d}: {why}")
+    receipts = InboxReceipt.objects.using(consumer.database).filter(consumer=consumer.name)
+    letters = pruning.letters_of(consumer).may_come_back()
+    for ids in older(receipts, "handled_at", before):
+        piece = receipts.filter(pk__in=ids)
+        events, materials = set(), set()
+        for event_id, material_id in piece.values_list("event_id", "material_id"):
+            events.add(event_id)
+            materials.add(material_id)
+        same_event = letters.filter(event_id__in=events).values_list("event_id", flat=True)
+        same_material = letters.filter(material_id__in=materials).values_list(
+            "material_id", flat=True
+        )
+        rest = piece.exclude(event_id__in=list(same_event))
+        pruning.step("receipts", rest.exclude(material_id__in=list(same_material)))
+
+
+def _copies_may_wait(consumer: Consumer, topology: Topology, depths: Depths | None) -> str:
+    if depths is None:
+        return "the broker does not say whether copies wait in its queues"
+    dead = depths.get(topology.dead(consumer.name))
+    if dead is not None and dead.ready:
+        return f"{dead.ready} letters wait in the dead queue; collect them first"
+    main = depths.get(topology.main(consumer.name))
+    if main is not None and main.ready and not main.consumers:
+        return f"{main.ready} messages wait in its queue, and nobody consumes them"
+    return ""
+
+
+def _oldest_copy(pruning: Pruning, consumer: Consumer, *, now: datetime) -> tuple[datetime, str]:
+    """Nothing younger may go; and what it is that still needs it, if it is not the age asked."""
+    retry_delay = timedelta(milliseconds=settings.DELIVERY_RETRY_DELAY_MS)
+    bounds = [(pruning.before, ""), (now - RETRIES * retry_delay - MARGIN, "a retry may wait")]
+    letters = pruning.letters_of(consumer).may_come_back().order_by("first_died_at")
+    if letter := letters.values_list("first_died_at", "pk").first():
+        bounds.append((letter[0], f"letter {letter[1]} is not resolved"))
+    unsent = OutboxMessage.objects.using(pruning.using).exclude(state=OutboxMessage.State.SENT)
+    if row := unsent.order_by("pk").values_list("created_at", "pk").first():
+        bounds.append((row[0], f"outbox row {row[1]} is not sent"))
+    return min(bounds)
