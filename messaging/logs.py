@@ -6,13 +6,10 @@ way: level, logger and time are added, the values are made plain and screened, t
 is written.
 """
 
-import json
 import logging
-import math
-import re
 import sys
 import threading
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
@@ -21,15 +18,12 @@ from typing import Any, TextIO
 import structlog
 
 from messaging.error_texts import traceback_text
-from messaging.screening import screen
+from messaging.log_lines import screen_values, write_console, write_json
 
 # Pika reports a failed connection seven times before its caller has been told, and the caller
 # knows whether it matters: under LOG_LEVEL=DEBUG alone, and then as debug records.
 _PIKA = "pika"
 _QUIET = {_PIKA: logging.INFO, "asyncio": logging.WARNING, "axes": logging.WARNING}
-_NEVER_LOGGED = {"body", "data", "document", "envelope", "password", "url"}
-_PLAIN = (str, int, float, bool, type(None))
-_FIRST = ("timestamp", "level", "event", "logger")
 
 _settings: dict[str, Any] = {"format": "console"}
 
@@ -135,35 +129,6 @@ class StandardError(logging.StreamHandler[TextIO]):
             return
 
 
-def screen_values(_: Any, __: str, record: MutableMapping[str, Any]) -> dict[str, Any]:
-    """Make every value plain and screened, and leave out what is never logged."""
-    ordered = [key for key in _FIRST if key in record]
-    ordered += [key for key in record if key not in _FIRST]
-    return {
-        screen(str(key)): MASKED if str(key) in _NEVER_LOGGED else _plain(record[key])
-        for key in ordered
-    }
-
-
-MASKED = "[not logged]"
-
-
-def write_json(_: Any, __: str, record: Mapping[str, Any]) -> str:
-    """One JSON object, ASCII alone, so that no character of it can break the line."""
-    return json.dumps(record, ensure_ascii=True, allow_nan=False)
-
-
-def write_console(_: Any, __: str, record: Mapping[str, Any]) -> str:
-    """One line for people: time, level, what happened, key=value."""
-    rest = [f"{key}={_word(value)}" for key, value in record.items() if key not in _FIRST]
-    head = (
-        str(record.get("timestamp", "")),
-        f"{record.get('level', ''):<8}",
-        _escape(str(record.get("event", ""))),
-    )
-    return " ".join([*head, *rest, f"[{record.get('logger', '')}]"])
-
-
 def _traceback(exc_info: tuple[Any, BaseException, Any]) -> str:
     return traceback_text(exc_info[1])
 
@@ -173,41 +138,6 @@ def _tame(record: logging.LogRecord) -> bool:
         return True
     record.levelno, record.levelname = logging.DEBUG, "DEBUG"
     return logging.getLogger().isEnabledFor(logging.DEBUG)
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    if isinstance(value, str):
-        return screen(str(value))
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, bytes | bytearray | memoryview):
-        return f"<{len(value)} bytes>"
-    if depth < 4 and isinstance(value, Mapping):
-        return {screen(str(key)): _plain(each, depth + 1) for key, each in value.items()}
-    if depth < 4 and isinstance(value, list | tuple | set | frozenset):
-        return [_plain(each, depth + 1) for each in value]
-    kind: Any = type(value)
-    # A value without words of its own would show all its fields, a message's body among them.
-    if kind.__str__ is not object.__str__:
-        with suppress(Exception):
-            return screen(str(value))
-    return f"<{kind.__name__}>"
-
-
-def _word(value: Any) -> str:
-    if type(value) is int:
-        return str(value)
-    if isinstance(value, str) and re.fullmatch(r"[^\s\"'=\[\]{}]+", value) and value.isprintable():
-        return value
-    return _escape(json.dumps(value, ensure_ascii=False))
-
-
-def _escape(text: str) -> str:
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
 
 
 def _log_uncaught(

@@ -2,42 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, Error, connections, transaction
-from django.db.models import Count, Q, Sum
-from django.db.models.functions import Now
+from django.db import Error
 
 from messaging import registry
 from messaging.broker.inspection import QueueDepth, inspect_queues
 from messaging.broker.sessions import topology
 from messaging.error_texts import sanitised
 from messaging.errors import DeliveryError
-from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
+from messaging.models import DeadLetter
+from messaging.tallies import ConsumerCounts, OutboxState, count_receipts, read_outbox
 from messaging.time_limits import Overdue, answer_within
 
 DATABASE_LIMIT_SECONDS = 10.0
+COUNTING_LIMIT_SECONDS = 20.0
 BROKER_LIMIT_SECONDS = 2.0
 OVERDUE_AFTER_SECONDS = 60
-
-
-@dataclass(frozen=True)
-class OutboxState:
-    """Rows that wait for the relay, rows that it has given up, and the longest wait."""
-
-    pending: int = 0
-    failed: int = 0
-    oldest_pending_seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class ConsumerCounts:
-    """What became of the events that one consumer has handled since its first receipt."""
-
-    applied: int = 0
-    duplicate: int = 0
-    stale: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,94 +64,71 @@ class DeliveryStatus:
 
 
 def read_status() -> DeliveryStatus:
-    """Look at everything. Takes at most DATABASE_LIMIT_SECONDS and then BROKER_LIMIT_SECONDS.
+    """Look at everything, each part within its limit: DATABASE, COUNTING and BROKER seconds.
 
     Never raises for what is away: that is a problem of the status, not of the asker. Opens
     connections of its own, so it sees what is committed. Open dead letters are those recorded
     and undecided, and the messages in the dead queues that nobody has collected yet. Receipts
-    are counted as they stand: about a second for some millions, which is why nothing on the
-    way of a fact asks for it.
+    are counted as they stand, which is why nothing on the way of a fact asks for it, and why a
+    count that takes too long hides nothing else.
     """
     problems: list[str] = []
+    outbox, letters = _outbox_and_letters(problems)
+    consumers = _consumers(problems)
+    reachable, depths = _queues(problems)
+    uncollected = sum(depths[name].ready for name in _dead_queues() if name in depths)
+    return DeliveryStatus(
+        outbox=outbox,
+        broker_reachable=reachable,
+        queues=depths,
+        consumers=consumers,
+        dead_letters_open=letters + uncollected,
+        problems=problems,
+    )
+
+
+def _outbox_and_letters(problems: list[str]) -> tuple[OutboxState, int]:
     try:
-        outbox, consumers, letters = answer_within(
-            DATABASE_LIMIT_SECONDS,
-            lambda: (read_outbox(), count_receipts(), DeadLetter.objects.open().count()),
+        outbox, letters = answer_within(
+            DATABASE_LIMIT_SECONDS, lambda: (read_outbox(), DeadLetter.objects.open().count())
         )
-        problems += _outbox_problems(outbox)
-        if letters:
-            problems.append(f"dead letters: {letters} open, waiting for a decision")
-    except (Error, Overdue) as error:
-        outbox, letters = OutboxState(), 0
-        consumers = {each.name: ConsumerCounts() for each in _known()}
-        problems.append(_database_problem(error))
-    depths: Mapping[str, QueueDepth | None] = {}
-    reachable = True
+    except Overdue:
+        problems.append(f"database: no answer within {DATABASE_LIMIT_SECONDS:.0f} s")
+        return OutboxState(), 0
+    except Error as error:
+        problems.append(f"database: {sanitised(error)}")
+        return OutboxState(), 0
+    problems += _outbox_problems(outbox)
+    if letters:
+        problems.append(f"dead letters: {letters} open, waiting for a decision")
+    return outbox, letters
+
+
+def _consumers(problems: list[str]) -> dict[str, ConsumerCounts]:
+    # A database that has just not answered will not be waited for again.
+    if not any(problem.startswith("database: ") for problem in problems):
+        try:
+            return answer_within(
+                COUNTING_LIMIT_SECONDS,
+                lambda: count_receipts(limit_seconds=COUNTING_LIMIT_SECONDS),
+            )
+        except Overdue:
+            problems.append(f"receipts: not counted within {COUNTING_LIMIT_SECONDS:.0f} s")
+        except Error as error:
+            problems.append(f"receipts: {sanitised(error)}")
+    return {each.name: ConsumerCounts() for each in _known()}
+
+
+def _queues(problems: list[str]) -> tuple[bool, dict[str, QueueDepth]]:
     try:
         depths = inspect_queues(
             settings.AMQP, topology().queue_names(), timeout_seconds=BROKER_LIMIT_SECONDS
         )
     except DeliveryError as error:
-        reachable = False
         problems.append(f"broker: {error}")
+        return False, {}
     problems += _queue_problems(depths)
-    found = {name: depth for name, depth in depths.items() if depth is not None}
-    return DeliveryStatus(
-        outbox=outbox,
-        broker_reachable=reachable,
-        queues=found,
-        consumers=consumers,
-        dead_letters_open=letters
-        + sum(found[name].ready for name in _dead_queues() if name in found),
-        problems=problems,
-    )
-
-
-def read_outbox(*, using: str = DEFAULT_DB_ALIAS) -> OutboxState:
-    """Pending and failed rows; the age of the oldest pending one by the database's clock.
-
-    The oldest is the one of the lowest id, which an index gives at once.
-    """
-    rows = OutboxMessage.objects.using(using)
-    oldest = (
-        rows.pending().order_by("id").annotate(now=Now()).values_list("now", "created_at").first()
-    )
-    return OutboxState(
-        pending=rows.pending().count(),
-        failed=rows.failed().count(),
-        oldest_pending_seconds=max(0.0, (oldest[0] - oldest[1]).total_seconds())
-        if oldest
-        else None,
-    )
-
-
-def count_receipts() -> dict[str, ConsumerCounts]:
-    """The outcomes of every registered consumer, from its own database."""
-    counts: dict[str, ConsumerCounts] = {}
-    for database in sorted({each.database for each in _known()}):
-        names = [each.name for each in _known() if each.database == database]
-        with transaction.atomic(using=database):
-            _limit_statements(database)
-            rows = (
-                InboxReceipt.objects.using(database)
-                .filter(consumer__in=names)
-                .order_by()
-                .values("consumer")
-                .annotate(
-                    applied=Count("id", filter=Q(outcome=InboxReceipt.Outcome.APPLIED)),
-                    stale=Count("id", filter=Q(outcome=InboxReceipt.Outcome.STALE)),
-                    repeated=Sum("duplicates"),
-                )
-            )
-            found: dict[str, Any] = {row["consumer"]: row for row in rows}
-        for name in names:
-            row = found.get(name, {})
-            counts[name] = ConsumerCounts(
-                applied=row.get("applied", 0),
-                duplicate=row.get("repeated", 0) or 0,
-                stale=row.get("stale", 0),
-            )
-    return dict(sorted(counts.items()))
+    return True, {name: depth for name, depth in depths.items() if depth is not None}
 
 
 def _known() -> tuple[registry.Consumer, ...]:
@@ -179,15 +137,6 @@ def _known() -> tuple[registry.Consumer, ...]:
 
 def _dead_queues() -> list[str]:
     return [topology().dead(each.name) for each in _known()]
-
-
-def _limit_statements(database: str) -> None:
-    """Let the server give up as well when the asker does."""
-    connection = connections[database]
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            milliseconds = int(DATABASE_LIMIT_SECONDS * 1000)
-            cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
 
 
 def _outbox_problems(outbox: OutboxState) -> Iterator[str]:
@@ -208,9 +157,3 @@ def _queue_problems(depths: Mapping[str, QueueDepth | None]) -> Iterator[str]:
             yield f"queue {name}: no consumer"
         elif name in dead and depth.ready:
             yield f"queue {name}: {depth.ready} dead, to be collected"
-
-
-def _database_problem(error: Exception) -> str:
-    if isinstance(error, Overdue):
-        return f"database: no answer within {DATABASE_LIMIT_SECONDS:.0f} s"
-    return f"database: {sanitised(error)}"

@@ -1,6 +1,7 @@
 """What `delivery_status` says, in both its forms, of every state that it can find."""
 
 import json
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -222,6 +223,22 @@ def test_receipts_are_counted_for_each_consumer_by_outcome() -> None:
         "audit": {"applied": 1, "duplicate": 0, "stale": 0},
         "catalog": {"applied": 2, "duplicate": 3, "stale": 1},
     }
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("broker_says")
+def test_a_count_that_takes_too_long_hides_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(status, "count_receipts", lambda **_limit: release.wait(30))
+    monkeypatch.setattr(status, "COUNTING_LIMIT_SECONDS", 0.1)
+    store()
+
+    found = status.read_status()
+    release.set()
+
+    assert found.outbox.pending == 1
+    assert found.consumers == {name: status.ConsumerCounts() for name in ("audit", "catalog")}
+    assert found.problems == ["receipts: not counted within 0 s"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,77 @@
+"""One log record as one line: its values made plain and screened, then written in two forms."""
+
+import json
+import math
+import re
+from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
+from typing import Any
+
+from messaging.screening import screen
+
+NOT_LOGGED = "[not logged]"
+
+_NEVER_LOGGED = {"body", "data", "document", "envelope", "password", "url"}
+_PLAIN = (str, int, float, bool, type(None))
+_FIRST = ("timestamp", "level", "event", "logger")
+
+
+def screen_values(_: Any, __: str, record: MutableMapping[str, Any]) -> dict[str, Any]:
+    """Make every value plain and screened, and leave out what is never logged."""
+    ordered = [key for key in _FIRST if key in record]
+    ordered += [key for key in record if key not in _FIRST]
+    return {
+        screen(str(key)): NOT_LOGGED if str(key) in _NEVER_LOGGED else _plain(record[key])
+        for key in ordered
+    }
+
+
+def write_json(_: Any, __: str, record: Mapping[str, Any]) -> str:
+    """One JSON object, ASCII alone, so that no character of it can break the line."""
+    return json.dumps(record, ensure_ascii=True, allow_nan=False)
+
+
+def write_console(_: Any, __: str, record: Mapping[str, Any]) -> str:
+    """One line for people: time, level, what happened, key=value."""
+    rest = [f"{key}={_word(value)}" for key, value in record.items() if key not in _FIRST]
+    head = (
+        str(record.get("timestamp", "")),
+        f"{record.get('level', ''):<8}",
+        _escape(str(record.get("event", ""))),
+    )
+    return " ".join([*head, *rest, f"[{record.get('logger', '')}]"])
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return screen(str(value))
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"<{len(value)} bytes>"
+    if depth < 4 and isinstance(value, Mapping):
+        return {screen(str(key)): _plain(each, depth + 1) for key, each in value.items()}
+    if depth < 4 and isinstance(value, list | tuple | set | frozenset):
+        return [_plain(each, depth + 1) for each in value]
+    kind: Any = type(value)
+    # A value without words of its own would show all its fields, a message's body among them.
+    if kind.__str__ is not object.__str__:
+        with suppress(Exception):
+            return screen(str(value))
+    return f"<{kind.__name__}>"
+
+
+def _word(value: Any) -> str:
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, str) and re.fullmatch(r"[^\s\"'=\[\]{}]+", value) and value.isprintable():
+        return value
+    return _escape(json.dumps(value, ensure_ascii=False))
+
+
+def _escape(text: str) -> str:
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
