@@ -7,6 +7,7 @@ from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any
 
+from messaging.inert_text import inert
 from messaging.screening import screen
 
 NOT_LOGGED = "[not logged]"
@@ -37,7 +38,7 @@ def write_console(_: Any, __: str, record: Mapping[str, Any]) -> str:
     head = (
         str(record.get("timestamp", "")),
         f"{record.get('level', ''):<8}",
-        _escape(str(record.get("event", ""))),
+        inert(str(record.get("event", ""))),
     )
     return " ".join([*head, *rest, f"[{record.get('logger', '')}]"])
 
@@ -68,10 +69,4 @@ def _word(value: Any) -> str:
         return str(value)
     if isinstance(value, str) and re.fullmatch(r"[^\s\"'=\[\]{}]+", value) and value.isprintable():
         return value
-    return _escape(json.dumps(value, ensure_ascii=False))
-
-
-def _escape(text: str) -> str:
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
+    return inert(json.dumps(value, ensure_ascii=False))

@@ -9,6 +9,8 @@ from django.http import HttpRequest
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
+from messaging.inert_text import inert_block
+
 if TYPE_CHECKING:
     AnyPaginator = Paginator[Any]
     AnyModelAdmin = admin.ModelAdmin[Any]
@@ -60,13 +62,5 @@ class ReadOnlyAdmin(AnyModelAdmin):
 
 
 def preview(data: bytes | memoryview) -> str:
-    """Bytes as inert text: what is no UTF-8, and what does not print (control characters, marks
-    that turn the reading direction), stands as its escape; cut at PREVIEW_BYTES."""
-    raw = bytes(data)
-    text = raw[:PREVIEW_BYTES].decode("utf-8", "backslashreplace")
-    shown = "".join(
-        char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
-        for char in text
-    )
-    more = len(raw) - PREVIEW_BYTES
-    return format_html("<pre>{}</pre>{}", shown, f"… and {more} bytes more" if more > 0 else "")
+    """Bytes as inert text in a page, cut at PREVIEW_BYTES."""
+    return format_html("<pre>{}</pre>", inert_block(bytes(data), limit_bytes=PREVIEW_BYTES))
