@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -64,9 +64,7 @@ def kill(process: Known, *, group: bool = False) -> None:
 
 def children(pid: int) -> list[int]:
     """The direct children of a process, whatever session or group they moved to."""
-    table = _ps("-A", "-o", "pid=,ppid=")
-    pairs = (line.split() for line in table.splitlines())
-    return [int(child) for child, parent in pairs if int(parent) == pid]
+    return [child for child, parent in _parents() if parent == pid]
 
 
 def send_to_all(pids: Iterable[int], number: signal.Signals) -> None:
@@ -107,11 +105,29 @@ def _collect(pid: int) -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
+def _parents() -> Iterator[tuple[int, int]]:
+    """(process, its parent) of every process."""
+    if not os.path.exists("/proc/self/stat"):
+        for line in _ps("-A", "-o", "pid=,ppid=").splitlines():
+            child, parent = line.split()
+            yield int(child), int(parent)
+        return
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError, IndexError):
+            if name.isdigit():
+                yield int(name), int(_fields_after_name(int(name))[1])
+
+
+def _fields_after_name(pid: int) -> list[str]:
+    """State, parent and so on, from /proc; the name before them may hold any character."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()
+
+
 def _moment_of_start(pid: int) -> str:
     """Empty for a process that is not there, or is dead and not collected."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-            after_name = stat.read().rpartition(")")[2].split()
+        after_name = _fields_after_name(pid)
     except OSError:
         if os.path.exists("/proc/self/stat"):
             return ""
