@@ -3,6 +3,7 @@
 Where signals, kills, exit codes or the log count, tests start the real command instead.
 """
 
+import json
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
@@ -10,14 +11,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.models.functions import Now
 
 from messaging import outbox
 from messaging.broker.field_table import encode_table
 from messaging.broker.sessions import topology
-from messaging.models import OutboxMessage
+from messaging.models import OutboxMessage, RelayLease
 from messaging.process import Lifetime
 from messaging.relay import Relay
 from tests.messaging import facts
+from tests.wire import Message
 
 
 @contextmanager
@@ -117,6 +120,30 @@ def states(rows: Sequence[OutboxMessage]) -> list[str]:
 
 def all_sent(rows: Sequence[OutboxMessage]) -> bool:
     return set(states(rows)) == {"sent"}
+
+
+def free_lease() -> None:
+    """As if the time of a relay that was killed had run out."""
+    RelayLease.objects.update(expires_at=Now())
+
+
+def complete_and_in_order(received: Sequence[Message], rows: Sequence[OutboxMessage]) -> bool:
+    """Every row crossed the wire, and of each material the revisions in order.
+
+    A message may come twice; what counts is when it came first.
+    """
+    revisions: dict[str, list[int]] = {}
+    first: dict[str, None] = {}
+    for message in received:
+        event = json.loads(message.body)
+        if event["eventId"] not in first:
+            first[event["eventId"]] = None
+            revisions.setdefault(event["materialId"], []).append(event["revision"])
+    missing = {str(row.event_id) for row in rows} - first.keys()
+    assert not missing, f"{len(missing)} of {len(rows)} are missing"
+    out_of_order = {name: each for name, each in revisions.items() if each != sorted(each)}
+    assert not out_of_order
+    return True
 
 
 def _relay(lifetime: Lifetime, **options: Any) -> Relay:
