@@ -11,12 +11,14 @@ from typing import Any
 
 from django.db import connections
 
+from messaging import dead_letters
 from messaging.broker.sessions import topology
 from messaging.collector import Collector
+from messaging.dead_letters import Answer
+from messaging.decision_log import Operator
 from messaging.envelope import Event
 from messaging.models import DeadLetter
 from messaging.process import Lifetime
-from messaging.relay import Relay
 from tests.processes.queues import Queues
 
 
@@ -24,12 +26,6 @@ def collect_once() -> int:
     """Collect in this thread until the dead queues are empty; the exit code."""
     with Lifetime(catch_signals=False) as lifetime:
         return Collector(topology(), lifetime, using="default", once=True).run()
-
-
-def relay_once() -> int:
-    """Relay in this thread until nothing is due; the exit code."""
-    with Lifetime(catch_signals=False) as lifetime:
-        return Relay(topology(), lifetime, using="default", once=True).run()
 
 
 @contextmanager
@@ -95,3 +91,19 @@ def bury_event(queues: Queues, consumer: str, event: Event, **changes: Any) -> N
 def letter_of(event: Event, consumer: str = "catalog") -> DeadLetter:
     """The one letter of that event."""
     return DeadLetter.objects.get(consumer=consumer, event_id=event.event_id)
+
+
+def a_letter(queues: Queues, consumer: str, event: Event, **changes: Any) -> DeadLetter:
+    """That event as an open letter, collected."""
+    bury_event(queues, consumer, event, **changes)
+    collect_once()
+    return letter_of(event, consumer)
+
+
+def requeue(letter: DeadLetter, *, by: str = "olga", **options: Any) -> Answer:
+    return dead_letters.requeue([letter.pk], operator=Operator(by), **options)[0]
+
+
+def actions(letter: DeadLetter) -> list[str]:
+    """The letter's history, oldest first."""
+    return list(letter.decisions.order_by("pk").values_list("action", flat=True))
