@@ -76,9 +76,10 @@ class Run:
         """Start a `consume` command around one of `tests.processes.handlers`: `sleeping:2`."""
         return self._spawn_module("handlers", [handler, *arguments], settings)
 
-    def use_database(self, url: str) -> None:
-        """From here on commands and the ORM work on that database; it is migrated first."""
-        migrate(url)
+    def use_database(self, url: str, *, migrated: bool = False) -> None:
+        """From here on commands and the ORM work on that database; migrated first, unless it is."""
+        if not migrated:
+            migrate(url)
         self._work_on(url)
 
     def use_broker(self, node: RabbitNode) -> None:
