@@ -103,6 +103,7 @@ def test_everything_runs_the_samples_arrive_and_nothing_stays_behind(
     )
 
 
+@pytest.mark.any_database
 def test_a_process_that_dies_ends_everything_with_its_name(
     checkout: Path, environment: dict[str, str]
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_process_that_dies_ends_everything_with_its_name(
     assert _noted(checkout) == []
 
 
+@pytest.mark.any_database
 def test_a_wrong_setting_ends_it_with_one_line(checkout: Path, environment: dict[str, str]) -> None:
     up = _start(checkout, environment | {"LOG_FORMAT": "pretty"})
 
@@ -124,6 +126,7 @@ def test_a_wrong_setting_ends_it_with_one_line(checkout: Path, environment: dict
     assert _noted(checkout) == []
 
 
+@pytest.mark.any_database
 def test_an_amqp_url_that_cannot_be_read_is_told_without_its_secret(
     checkout: Path, environment: dict[str, str]
 ) -> None:
