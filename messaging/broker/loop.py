@@ -189,6 +189,8 @@ def _words(error: BaseException) -> str:
         return "timed out"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    if isinstance(error, pika.exceptions.StreamLostError):
+        return "the connection was lost"
     if isinstance(error, pika.exceptions.AMQPHeartbeatTimeout):
         return "the broker missed its heartbeats"
     return type(error).__name__
