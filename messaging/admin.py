@@ -1,6 +1,7 @@
 """Delivery in the admin: the outbox, the receipts and the failed attempts, to look at.
 
-One verb: a parked outbox row is tried again, by whoever has the permission for it.
+One verb: a parked outbox row is tried again, by whoever has the permission for it. The pages
+about dead letters, queues and pauses are in `console`.
 """
 
 import uuid
@@ -17,7 +18,17 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from messaging import outbox_queue, registry
-from messaging.models import FailedAttempt, InboxReceipt, OutboxMessage, RelayLease
+from messaging.console.letters import LetterAdmin
+from messaging.console.log_pages import BatchAdmin, DecisionAdmin
+from messaging.models import (
+    DeadLetter,
+    FailedAttempt,
+    InboxReceipt,
+    OperatorBatch,
+    OperatorDecision,
+    OutboxMessage,
+    RelayLease,
+)
 from messaging.outbox import wake_relay
 from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin, preview
 
@@ -175,3 +186,8 @@ class FailedAttemptAdmin(FactAdmin):
 @admin.register(RelayLease)
 class RelayLeaseAdmin(ReadOnlyAdmin):
     list_display = ("name", "owner", "expires_at")
+
+
+admin.site.register(DeadLetter, LetterAdmin)
+admin.site.register(OperatorDecision, DecisionAdmin)
+admin.site.register(OperatorBatch, BatchAdmin)

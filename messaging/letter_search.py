@@ -26,6 +26,7 @@ class Selection:
     since: datetime | None = None
     until: datetime | None = None
     text: str = ""
+    search_payload: bool = True  # whether `text` may be looked for in bodies
 
     def letters(self, among: DeadLetterQuerySet) -> DeadLetterQuerySet:
         """Those of them that are meant. What no letter can hold matches none."""
@@ -48,7 +49,7 @@ class Selection:
         if self.until:
             wanted &= Q(died_at__lt=self.until)
         if self.text:
-            wanted &= _holding(self.text)
+            wanted &= _holding(self.text, in_payload=self.search_payload)
         if any("\0" in str(value) for value in asdict(self).values()):
             return among.none()
         return among.filter(wanted)
@@ -58,7 +59,7 @@ class Selection:
         return {
             name: value.isoformat() if isinstance(value, datetime) else str(value)
             for name, value in asdict(self).items()
-            if value
+            if value and name != "search_payload"
         }
 
 
@@ -82,8 +83,10 @@ def as_moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _holding(text: str) -> Q:
+def _holding(text: str, *, in_payload: bool) -> Q:
     """In the error or the beginning of the body, in any case; or an id given whole."""
-    found = Q(error__icontains=text) | Q(body_text__icontains=text) | Q(material_id=text)
+    found = Q(error__icontains=text) | Q(material_id=text)
+    if in_payload:
+        found |= Q(body_text__icontains=text)
     event_id = as_uuid(text)
     return found if event_id is None else found | Q(event_id=event_id)

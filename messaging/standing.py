@@ -5,7 +5,7 @@ Told from receipts alone, so it costs a lookup; `dry_run` tries it.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import BooleanField, Exists, OuterRef, Q, QuerySet, Value
 
@@ -79,6 +79,13 @@ def with_standing(letters: Letters) -> Letters:
             names_revision=True,
         ),
     )
+
+
+def superseded(letters: Letters) -> Letters:
+    """Those of them that a newer revision, already applied, has overtaken."""
+    annotated: Any = with_standing(letters)
+    found: Letters = annotated.filter(is_superseded=True)
+    return found
 
 
 def _any_receipt(consumers: list[Consumer], **of_letter: object) -> Exists | Value:

@@ -1,0 +1,191 @@
+"""One decision over chosen letters, or over all that match: asked about first, then done.
+
+A GET shows what would happen and changes nothing; the POST calls the verb. The parameters of
+the list travel along, so that the operator is back where they were.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from messaging import dead_letters, redrives
+from messaging.console import stories
+from messaging.console.filters import FIELDS, described, selection_of
+from messaging.console.rights import DISCARD, REQUEUE, VIEW, VIEW_PAYLOAD, needs, operator_of, page
+from messaging.console.rights import require as require_right
+from messaging.dead_letters import MOST_AT_ONCE, Answer, chunks
+from messaging.errors import TransientError
+from messaging.letter_search import Selection
+from messaging.models import DeadLetter, DeadLetterQuerySet
+from messaging.standing import superseded
+
+LIST_URL = "admin:messaging_deadletter_changelist"
+LETTER_URL = "admin:messaging_deadletter_change"
+
+MOST_COUNTED = 10_000
+MOST_SHOWN = 20
+LONGEST_NOTE = 2000
+
+VERBS = ("requeue", "discard", "restore")
+_RIGHTS = {"requeue": REQUEUE, "discard": DISCARD, "restore": DISCARD}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The letters of one decision: by id, or all that a list shows, or its superseded ones."""
+
+    ids: Sequence[int]
+    selection: Selection | None
+    superseded: bool
+
+    @property
+    def letters(self) -> DeadLetterQuerySet:
+        if self.selection is None:
+            return DeadLetter.objects.filter(pk__in=self.ids)
+        found = self.selection.letters(DeadLetter.objects.all())
+        return superseded(found) if self.superseded else found
+
+    @property
+    def pieces(self) -> Iterable[Sequence[int]]:
+        if self.selection is not None:
+            return chunks(self.letters)
+        ids = self.ids
+        return (ids[start : start + MOST_AT_ONCE] for start in range(0, len(ids), MOST_AT_ONCE))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs(VIEW)
+def decide(request: HttpRequest, verb: str) -> HttpResponse:
+    """Ask on GET, act on POST; both need the verb's own right."""
+    require_right(request, _RIGHTS[verb])
+    scope = _scope(request, verb)
+    if request.method != "POST":
+        return _ask(request, verb, scope)
+    note = request.POST.get("note", "").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
+    if verb == "discard" and not note:
+        return _ask(request, verb, scope, fault=_("Say why these letters are discarded."))
+    if len(note) > LONGEST_NOTE:
+        return _ask(request, verb, scope, fault=_("At most %d characters, please.") % LONGEST_NOTE)
+    act = _act(request, verb, note)
+    answers: list[Answer] = []
+    try:
+        for piece in scope.pieces:
+            answers += act(piece)
+    except TransientError as error:
+        messages.error(request, str(error))
+    tell(request, verb, answers)
+    return HttpResponseRedirect(_back(request, scope))
+
+
+def tell(request: HttpRequest, verb: str, answers: Sequence[Answer]) -> None:
+    """How many were done, and of each refusal why."""
+    done = [answer for answer in answers if answer.done]
+    refused = [answer for answer in answers if not answer.done]
+    if len(answers) == 1 and done:
+        messages.success(
+            request,
+            _("Letter %(id)d: %(said)s") % {"id": done[0].letter_id, "said": done[0].said},
+        )
+    elif done:
+        messages.success(request, _DONE[verb](len(done)))
+    for answer in refused[:MOST_SHOWN]:
+        messages.warning(
+            request, _("Letter %(id)d: %(said)s") % {"id": answer.letter_id, "said": answer.said}
+        )
+    if more := len(refused[MOST_SHOWN:]):
+        messages.warning(
+            request,
+            ngettext("%d more letter was refused.", "%d more letters were refused.", more) % more,
+        )
+    if not answers:
+        messages.info(request, _("No letter matched, so nothing was done."))
+
+
+_DONE: dict[str, Callable[[int], str]] = {
+    "requeue": lambda n: ngettext("%d letter requeued.", "%d letters requeued.", n) % n,
+    "discard": lambda n: ngettext("%d letter discarded.", "%d letters discarded.", n) % n,
+    "restore": lambda n: ngettext("%d letter restored.", "%d letters restored.", n) % n,
+}
+
+
+def _scope(request: HttpRequest, verb: str) -> Scope:
+    if request.GET.get("all"):
+        params = {name: request.GET.get(name, "") for name in FIELDS}
+        may_search = request.user.has_perm(VIEW_PAYLOAD)
+        selection = selection_of(params, search_payload=may_search)
+        return Scope([], selection, bool(request.GET.get("superseded")) and verb == "discard")
+    texts = request.GET.get("ids", "").split(",")
+    ids = [int(text) for text in texts if text.isascii() and text.isdigit() and len(text) < 19]
+    return Scope(list(dict.fromkeys(ids)), None, superseded=False)
+
+
+def _act(request: HttpRequest, verb: str, note: str) -> Callable[[Sequence[int]], list[Answer]]:
+    by = operator_of(request)
+    match verb:
+        case "requeue":
+            force = bool(request.POST.get("force"))
+            return partial(dead_letters.requeue, operator=by, note=note, force=force)
+        case "discard":
+            return partial(dead_letters.discard, operator=by, reason=note)
+    return partial(dead_letters.restore, operator=by, note=note)
+
+
+def _ask(request: HttpRequest, verb: str, scope: Scope, *, fault: str = "") -> HttpResponse:
+    letters = scope.letters.without_payload()
+    count = letters.order_by()[: MOST_COUNTED + 1].count()
+    few = list(letters[:MOST_SHOWN])
+    context: dict[str, Any] = {
+        "verb": verb,
+        "count": min(count, MOST_COUNTED),
+        "is_more": count > MOST_COUNTED,
+        "letters": [(letter, stories.what(letter)) for letter in few],
+        "unshown": max(0, count - len(few)),
+        "in_vain": _in_vain(scope) if verb == "requeue" else 0,
+        "filters": described(scope.selection) if scope.selection else "",
+        "superseded": scope.superseded,
+        "all": scope.selection is not None,
+        "fault": fault,
+        "note": request.POST.get("note", ""),
+        "back": _back(request, scope),
+        "longest_note": LONGEST_NOTE,
+    }
+    titles = {
+        "requeue": ngettext("Requeue %d letter", "Requeue %d letters", count),
+        "discard": ngettext("Discard %d letter", "Discard %d letters", count),
+        "restore": ngettext("Restore %d letter", "Restore %d letters", count),
+    }
+    title = titles[verb] % context["count"]
+    return render(
+        request,
+        "admin/messaging/deadletter/decide.html",
+        page(request, title, **context),
+        status=400 if fault else 200,
+    )
+
+
+def _in_vain(scope: Scope) -> int:
+    """How many of them cannot be helped by it, as far as can be told without reading them all."""
+    if scope.selection is None:
+        chosen = scope.letters.defer("body_text", "headers").select_related("correction")
+        return sum(bool(stories.in_vain(redrives.prepare(each))) for each in chosen)
+    letters = scope.letters.filter(reason__in=stories.IN_VAIN_REASONS, correction__isnull=True)
+    return int(letters.order_by()[:MOST_COUNTED].count())
+
+
+def _back(request: HttpRequest, scope: Scope) -> str:
+    if request.GET.get("from") == "letter" and len(scope.ids) == 1:
+        return reverse(LETTER_URL, args=scope.ids)
+    kept = request.GET.copy()
+    for name in list(kept):
+        if name not in (*FIELDS, "p"):
+            del kept[name]
+    return f"{reverse(LIST_URL)}?{kept.urlencode()}" if kept else reverse(LIST_URL)

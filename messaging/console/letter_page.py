@@ -1,0 +1,192 @@
+"""One letter: the failure's story, the evidence, where things stand, and what can be done."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin.utils import unquote
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseForbidden
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from messaging import redrives, registry
+from messaging.console import payload, stories
+from messaging.console.letter_history import history_of, views_of
+from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, page
+from messaging.console.sightings import may_see_payload
+from messaging.inert_text import inert, inert_block
+from messaging.models import DeadLetter, FailedAttempt, InboxReceipt, OutboxMessage
+from messaging.standing import standing
+
+MOST_ROWS = 50
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact of the letter's material as the source and this consumer know it."""
+
+    revision: int | None
+    type: str
+    event_id: str
+    is_this: bool
+    sent: str
+    outcome: str
+    handled_at: Any
+
+
+@require_safe
+@needs(VIEW)
+def show_letter(request: HttpRequest, object_id: str) -> HttpResponse:
+    """Everything about one letter; changes nothing but the log of who saw the body."""
+    letter = find_letter(unquote(object_id))
+    seen = may_see_payload(request, letter, where="page")
+    redrive = redrives.prepare(letter)
+    waiting = redrives.unsent([letter.pk], using=letter._state.db or "default").get(letter.pk)
+    body = bytes(letter.body)
+    correction = letter.correction
+    stands = standing(letter)
+    context: dict[str, Any] = {
+        "opts": DeadLetter._meta,
+        "letter": letter,
+        "what": stories.what(letter),
+        "story": stories.story(letter),
+        "standing": stories.standing_said(stands),
+        "standing_kind": stands.kind.replace(" ", "-"),
+        "redrive": waiting,
+        "redrive_parked": waiting is not None and waiting.state == OutboxMessage.State.FAILED,
+        "consequence": stories.requeue_consequence(redrive),
+        "impossible": redrive.why_impossible(),
+        "in_vain": stories.in_vain(redrive),
+        "can_requeue": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),
+        "can_discard": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),
+        "can_restore": letter.state == DeadLetter.State.DISCARDED,
+        "attempts": _attempts(letter, tracebacks=seen),
+        "deaths": letter.history.defer("header_table", "mark")[:MOST_ROWS],
+        "facts": _facts(letter),
+        "others": _others(letter),
+        "history": history_of(letter, with_differences=seen),
+        "views": views_of(letter),
+        "seen": seen,
+    }
+    if seen:
+        context |= {
+            "pretty": payload.pretty(body),
+            "raw": payload.raw(body),
+            "correction": payload.raw(bytes(correction.body)) if correction else None,
+            "corrected_by": correction.operator if correction else "",
+            "headers": payload.pairs(letter.headers),
+            "properties": payload.pairs(letter.properties),
+        }
+    title = _("Letter %(id)d of %(consumer)s") % {"id": letter.pk, "consumer": letter.consumer}
+    return render(
+        request, "admin/messaging/deadletter/letter.html", page(request, title, **context)
+    )
+
+
+@require_safe
+@needs(VIEW, VIEW_PAYLOAD)
+def download_body(request: HttpRequest, letter_id: int) -> HttpResponse:
+    """The whole body, byte for byte, as a file that no browser interprets."""
+    letter = find_letter(letter_id)
+    if not may_see_payload(request, letter, where="download"):
+        return HttpResponseForbidden(_("The log of looks cannot be written now: try again."))
+    return HttpResponse(
+        bytes(letter.body),
+        content_type="application/octet-stream",
+        headers={
+            "Content-Disposition": f'attachment; filename="letter-{letter.pk}.bin"',
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+def find_letter(letter_id: str | int) -> DeadLetter:
+    """The letter of that number. Raises Http404."""
+    text = str(letter_id)
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        letters = DeadLetter.objects.defer("body_text", "header_table")
+        letter = letters.select_related("correction").filter(pk=int(text)).first()
+        if letter is not None:
+            return letter
+    raise Http404(_("There is no such letter."))
+
+
+def _is_parked(letter: DeadLetter, waiting: OutboxMessage | None) -> bool:
+    parked = waiting is not None and waiting.state == OutboxMessage.State.FAILED
+    return letter.state == DeadLetter.State.REQUEUED and parked
+
+
+def _attempts(letter: DeadLetter, *, tracebacks: bool) -> list[dict[str, Any]]:
+    """The failed tries of this event by this consumer; a traceback may quote the payload."""
+    if letter.event_id is None:
+        return []
+    consumer = {each.name: each for each in registry.consumers()}.get(letter.consumer)
+    using = consumer.database if consumer else letter._state.db or "default"
+    rows = FailedAttempt.objects.using(using)
+    found = rows.filter(consumer=letter.consumer, event_id=letter.event_id).order_by("-pk")
+    return [
+        {
+            "number": each.attempt + 1,
+            "at": each.failed_at,
+            "reason": inert(each.error_class),
+            "error": inert(each.error_text),
+            "transient": each.transient,
+            "counted": each.counted,
+            "traceback": _block(each.traceback) if tracebacks else "",
+        }
+        for each in found[:MOST_ROWS]
+    ]
+
+
+def _block(text: str) -> str:
+    data = text.encode("utf-8", "backslashreplace")
+    return inert_block(data, limit_bytes=payload.SHOWN_BYTES)
+
+
+def _facts(letter: DeadLetter) -> list[Fact]:
+    """What else is known of the material: the newest facts that were recorded here, and what
+    this consumer did with each."""
+    if letter.material_id is None:
+        return []
+    sent = OutboxMessage.objects.filter(material_id=letter.material_id, consumer="")
+    rows = sent.order_by("-revision", "-pk").values("event_id", "type", "revision", "state")
+    consumer = {each.name: each for each in registry.consumers()}.get(letter.consumer)
+    receipts = InboxReceipt.objects.using(consumer.database if consumer else "default").filter(
+        consumer=letter.consumer, material_id=letter.material_id
+    )
+    handled = {each.event_id: each for each in receipts.order_by("-revision", "-pk")[:MOST_ROWS]}
+    facts: dict[Any, Fact] = {}
+    for row in rows[:MOST_ROWS]:
+        receipt = handled.get(row["event_id"]) if row["event_id"] else None
+        facts[row["event_id"]] = Fact(
+            row["revision"],
+            row["type"],
+            str(row["event_id"]),
+            row["event_id"] == letter.event_id,
+            row["state"],
+            receipt.outcome if receipt else "",
+            receipt.handled_at if receipt else None,
+        )
+    for event_id, receipt in handled.items():
+        facts.setdefault(
+            event_id,
+            Fact(
+                receipt.revision,
+                receipt.type,
+                str(event_id),
+                event_id == letter.event_id,
+                "",
+                receipt.outcome,
+                receipt.handled_at,
+            ),
+        )
+    return sorted(facts.values(), key=lambda fact: fact.revision or 0, reverse=True)[:MOST_ROWS]
+
+
+def _others(letter: DeadLetter) -> list[DeadLetter]:
+    """Other letters about the same material, of any consumer."""
+    if letter.material_id is None:
+        return []
+    letters = DeadLetter.objects.without_payload().filter(material_id=letter.material_id)
+    return list(letters.exclude(pk=letter.pk).order_by("-died_at", "-pk")[:10])

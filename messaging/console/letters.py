@@ -1,0 +1,180 @@
+"""The list of dead letters, and the way to every other page about them."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.db import OperationalError
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from messaging.console import correcting, deciding, failures, letter_page, stories
+from messaging.console.broker_look import look
+from messaging.console.filters import (
+    FIELDS,
+    ConsumerFilter,
+    DiedFilter,
+    FailureFilter,
+    PlaceFilter,
+    StateFilter,
+    TypeFilter,
+    selection_of,
+)
+from messaging.console.rights import DISCARD, REQUEUE, VIEW_PAYLOAD, page
+from messaging.console.spans import span
+from messaging.inert_text import inert
+from messaging.letter_search import ALL
+from messaging.models import DeadLetter
+from messaging.read_only_admin import ReadOnlyAdmin
+from messaging.standing import with_standing
+
+
+class LetterAdmin(ReadOnlyAdmin):
+    """Opens on what waits for a decision; looking changes nothing."""
+
+    ordering = ("-died_at", "-id")
+    list_display = ("fact", "state_sign", "consumer", "failure", "tries", "age")
+    list_display_links = ("fact",)
+    list_filter = (
+        StateFilter,
+        ConsumerFilter,
+        FailureFilter,
+        PlaceFilter,
+        TypeFilter,
+        DiedFilter,
+    )
+    search_fields = ("error",)
+    search_help_text = _("Words of the error or the body, or a material's or an event's id, whole")
+    actions = ("requeue_chosen", "discard_chosen", "restore_chosen")
+    change_list_template = "admin/messaging/deadletter/change_list.html"
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path("failures/", failures.show_failures, name="messaging_failures"),
+            *(
+                path(f"{verb}/", deciding.decide, {"verb": verb}, name=f"messaging_{verb}")
+                for verb in deciding.VERBS
+            ),
+            path("<int:letter_id>/body/", letter_page.download_body, name="messaging_body"),
+            path("<int:letter_id>/dry-run/", correcting.try_dry, name="messaging_dry_run"),
+            path("<int:letter_id>/correct/", correcting.correct_letter, name="messaging_correct"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[DeadLetter]:
+        letters = DeadLetter.objects.without_payload()
+        return with_standing(letters).order_by(*self.ordering)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        params = {"state": ALL, "q": search_term}
+        wanted = selection_of(params, search_payload=request.user.has_perm(VIEW_PAYLOAD))
+        return wanted.letters(queryset), False  # type: ignore[arg-type]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        matching = {name: request.GET[name] for name in FIELDS if request.GET.get(name)}
+        context = {
+            **page(request, _now("Dead letters")),
+            "broker": look(),
+            "matching": urlencode({"all": 1, **matching}),
+            "state": matching.get("state", DeadLetter.State.OPEN),
+            "filtered": bool(matching),
+        }
+        try:
+            response = super().changelist_view(request, {**context, **(extra_context or {})})
+            if hasattr(response, "render"):
+                response.render()  # here, so that a search that takes too long is caught
+            return response
+        except OperationalError:
+            if "q" not in request.GET:
+                raise
+            messages.error(
+                request,
+                _now("The search took too long. Narrow it by state, consumer, failure or date."),
+            )
+            kept = {name: value for name, value in matching.items() if name != "q"}
+            return HttpResponseRedirect(f"{request.path}?{urlencode(kept)}")
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        return letter_page.show_letter(request, object_id)
+
+    def history_view(self, request: HttpRequest, object_id: str, *args: Any) -> HttpResponse:
+        return HttpResponseRedirect(reverse(deciding.LETTER_URL, args=[object_id]))
+
+    def has_requeue_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(REQUEUE)
+
+    def has_discard_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(DISCARD)
+
+    @admin.action(description=_("Requeue the chosen letters …"), permissions=["requeue"])
+    def requeue_chosen(self, request: HttpRequest, letters: QuerySet[Any]) -> HttpResponse:
+        return _to_decision(request, "requeue", letters)
+
+    @admin.action(description=_("Discard the chosen letters …"), permissions=["discard"])
+    def discard_chosen(self, request: HttpRequest, letters: QuerySet[Any]) -> HttpResponse:
+        return _to_decision(request, "discard", letters)
+
+    @admin.action(description=_("Restore the chosen letters …"), permissions=["discard"])
+    def restore_chosen(self, request: HttpRequest, letters: QuerySet[Any]) -> HttpResponse:
+        return _to_decision(request, "restore", letters)
+
+    @admin.display(description=_("fact"))
+    def fact(self, letter: DeadLetter) -> str:
+        return stories.what(letter)
+
+    @admin.display(description=_("state"))
+    def state_sign(self, letter: Any) -> str:
+        word = DeadLetter.State(letter.state).label
+        sign = format_html('<span class="sign {}">{}</span>', letter.state, word)
+        if letter.is_applied and letter.state != DeadLetter.State.RESOLVED:
+            return format_html("{} <small>{}</small>", sign, _now("already applied"))
+        if letter.is_superseded and letter.state != DeadLetter.State.RESOLVED:
+            return format_html("{} <small>{}</small>", sign, _now("superseded"))
+        return sign
+
+    @admin.display(description=_("failure"))
+    def failure(self, letter: DeadLetter) -> str:
+        error = inert(letter.error)
+        short = error if len(error) <= 120 else f"{error[:119]}…"
+        return format_html("<b>{}</b> {}", inert(letter.reason), short)
+
+    @admin.display(description=_("attempts"))
+    def tries(self, letter: DeadLetter) -> str:
+        tries = "?" if letter.attempt is None else str(letter.attempt + 1)
+        return f"{tries} (×{letter.deaths})" if letter.deaths > 1 else tries
+
+    @admin.display(description=_("age"))
+    def age(self, letter: DeadLetter) -> str:
+        exact = f"{letter.died_at:%Y-%m-%d %H:%M:%S} UTC"
+        return format_html(
+            '<time datetime="{}" title="{}">{}</time>',
+            letter.died_at.isoformat(),
+            exact,
+            span((timezone.now() - letter.died_at).total_seconds()),
+        )
+
+
+def _to_decision(request: HttpRequest, verb: str, letters: QuerySet[Any]) -> HttpResponse:
+    """The page that asks; with the list's parameters, so that they are kept afterwards."""
+    kept = {name: request.GET[name] for name in (*FIELDS, "p") if request.GET.get(name)}
+    if request.POST.get("select_across") == "1":
+        return HttpResponseRedirect(_decision_url(verb, {"all": 1, **kept}))
+    ids = request.POST.getlist(ACTION_CHECKBOX_NAME)
+    found = letters.filter(Q(pk__in=ids)).order_by().values_list("pk", flat=True)
+    return HttpResponseRedirect(_decision_url(verb, {"ids": ",".join(map(str, found)), **kept}))
+
+
+def _decision_url(verb: str, params: dict[str, Any]) -> str:
+    return f"{reverse(f'admin:messaging_{verb}')}?{urlencode(params)}"

@@ -1,0 +1,59 @@
+"""The decision log and the batches, to be read; both belong to nobody who could change them."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+
+from messaging.inert_text import inert
+from messaging.models import OperatorDecision
+from messaging.read_only_admin import ReadOnlyAdmin
+
+
+class DecisionAdmin(ReadOnlyAdmin):
+    """Who decided or saw what, when, from where, and why; the newest first."""
+
+    ordering = ("-id",)
+    list_display = ("at", "action", "operator_name", "of_letter", "note_text", "source_ip")
+    list_filter = ("action",)
+    list_select_related = False
+    exclude = ("detail",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        # A difference may be 64 kB, and quotes a payload: it is shown on the letter's page.
+        return super().get_queryset(request).defer("detail")
+
+    @admin.display(description=_("operator"))
+    def operator_name(self, line: OperatorDecision) -> str:
+        return inert(line.operator)
+
+    @admin.display(description=_("letter"))
+    def of_letter(self, line: OperatorDecision) -> str:
+        if line.letter_id is None:
+            return "—"
+        url = reverse("admin:messaging_deadletter_change", args=[line.letter_id])
+        return format_html('<a href="{}">{}</a>', url, line.letter_id)
+
+    @admin.display(description=_("why"))
+    def note_text(self, line: OperatorDecision) -> str:
+        return inert(line.note[:200])
+
+
+class BatchAdmin(ReadOnlyAdmin):
+    """Decisions over many letters at once: how far each got."""
+
+    ordering = ("-id",)
+    list_display = (
+        "id",
+        "action",
+        "operator",
+        "created_at",
+        "matched",
+        "done",
+        "refused",
+        "finished_at",
+    )
