@@ -20,7 +20,13 @@ from materials import facts
 from materials.content import Content, tidied_reason
 from materials.locking import lock, one_transaction
 from materials.models import Material, Revision
-from materials.refusals import DraftChanged, InvalidMaterial, NothingChanged, NotPublished
+from materials.refusals import (
+    DraftChanged,
+    InvalidMaterial,
+    NothingChanged,
+    NotPublished,
+    UnknownRevision,
+)
 from messaging import outbox
 from messaging.envelope import Event
 
@@ -83,9 +89,33 @@ def edit(
         facts.published(material_id, content, revision=material.revision + 1, actor=actor)
         _put(content, into=material, actor=actor)
         material.version += 1
-        material.differs = content != _published_content(material)
+        material.differs = content != material.published_content()
         material.save()
     return material
+
+
+def restore(material_id: str, *, number: int, actor: str, version: int | None = None) -> Material:
+    """Make what revision `number` published the draft again; readers see no change.
+
+    Raises UnknownRevision where that revision published nothing, DraftChanged as `edit` does,
+    UnknownMaterial.
+    """
+    with one_transaction():
+        material = lock(material_id)
+        old = material.revisions.filter(number=number, kind=Revision.Kind.PUBLISHED).first()
+        if old is None:
+            raise UnknownRevision(_("Revision %d published nothing.") % number)
+        content = old.content
+        return edit(
+            material_id,
+            title=content.title,
+            summary=content.summary,
+            body=content.body,
+            language=content.language,
+            tags=content.tags,
+            actor=actor,
+            version=version,
+        )
 
 
 def publish(
@@ -101,7 +131,7 @@ def publish(
         material = lock(material_id)
         _refuse_other_version(material, version)
         content = material.content
-        if content == _published_content(material):
+        if content == material.published_content():
             raise NothingChanged(
                 _("“%(title)s” is published as it stands (revision %(revision)d).")
                 % {"title": material.title, "revision": material.revision}
@@ -152,13 +182,6 @@ def _refuse_other_version(material: Material, version: int | None) -> None:
             _("%(name)s saved another draft of “%(title)s” while this page was open.")
             % {"name": material.updated_by, "title": material.title}
         )
-
-
-def _published_content(material: Material) -> Content | None:
-    """What readers are meant to see now; None while that is nothing."""
-    if material.state != Material.State.PUBLISHED:
-        return None
-    return material.revisions.get(number=material.revision).content
 
 
 def _put(content: Content, *, into: Material, actor: str) -> None:

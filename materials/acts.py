@@ -1,4 +1,4 @@
-"""Publish and withdraw, by POST alone.
+"""Publish and withdraw, by POST alone; GET shows what a POST would do, and changes nothing.
 
 Done: back to the page, with a sentence. Refused: a browser goes back to the page with the
 reason as a message, so that a second click shows where things stand; any other client, one
@@ -12,33 +12,40 @@ from typing import cast
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from materials import actions
+from materials.differences import differences
 from materials.forms import WithdrawForm, version_in
 from materials.guard import needs
-from materials.models import Revision
+from materials.models import Material, Revision
 from materials.refusals import ActionRefused, InvalidMaterial, TryAgain, UnknownMaterial
-from materials.views import history_page
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @needs("materials.publish_material")
 def publish(request: HttpRequest, material_id: str) -> HttpResponse:
-    """Publish the draft; with a `version` in the form, only that one."""
+    """Publish the draft; with a `version` in the form, only that one.
+
+    GET shows what would happen, and how the draft differs from what readers see.
+    """
+    if request.method != "POST":
+        return _confirm_publishing(request, material_id)
     version = version_in(request.POST["version"]) if "version" in request.POST else None
     refusal = publish_and_tell(request, material_id, version=version)
     return _answer(request, material_id, refusal)
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @needs("materials.withdraw_material")
 def withdraw(request: HttpRequest, material_id: str) -> HttpResponse:
-    """Take the material away from readers, for the `reason` in the form."""
+    """Take the material away from readers, for the `reason` in the form. GET asks for it."""
+    if request.method != "POST":
+        return _confirm_withdrawal(request, material_id, WithdrawForm())
     form = WithdrawForm(request.POST)
     form.is_valid()
     reason = form.cleaned_data.get("reason", "")
@@ -52,8 +59,32 @@ def withdraw(request: HttpRequest, material_id: str) -> HttpResponse:
         )
     except InvalidMaterial as fault:
         form.show(fault)
-        return history_page(request, material_id, form, status=422)
+        return _confirm_withdrawal(request, material_id, form, status=422)
     return _answer(request, material_id, refusal)
+
+
+def _confirm_publishing(request: HttpRequest, material_id: str) -> HttpResponse:
+    material = get_object_or_404(Material, material_id=material_id)
+    public = material.published_content()
+    context = {
+        "material": material,
+        "public": public,
+        "next_revision": material.revision + 1,
+        "differences": differences(public, material.content),
+        "back": request.GET.get("back", ""),
+    }
+    return render(request, "materials/publish.html", context)
+
+
+def _confirm_withdrawal(
+    request: HttpRequest, material_id: str, form: WithdrawForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "material": get_object_or_404(Material, material_id=material_id),
+        "withdraw_form": form,
+        "back": request.POST.get("back", request.GET.get("back", "")),
+    }
+    return render(request, "materials/withdraw.html", context, status=status)
 
 
 def publish_and_tell(

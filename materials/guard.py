@@ -20,6 +20,9 @@ def needs(*rights: str) -> Callable[[View[Rest]], View[Rest]]:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponse:
             if not request.user.is_authenticated:
+                if "HX-Request" in request.headers:
+                    # A login page inside another page helps nobody; htmx leaves it as it is.
+                    return HttpResponse(status=401)
                 # After signing in a POST cannot be repeated: back to the list instead.
                 where = request.get_full_path() if request.method == "GET" else _list()
                 return redirect_to_login(where)

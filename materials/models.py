@@ -16,7 +16,6 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from materials.content import Content
-from messaging.models import OutboxMessage
 
 _MATERIAL_ID = re.compile(r"\A[a-z0-9][a-z0-9._-]{0,63}\Z")
 validate_material_id = RegexValidator(
@@ -44,15 +43,6 @@ class MaterialQuerySet(models.QuerySet["Material"]):
         for word in words.casefold().split():
             found = found.filter(search_key__contains=word)
         return found
-
-    def with_delivery(self) -> Self:
-        """Adds `delivery`: the outbox state of the last fact, None where there is none."""
-        last_message = OutboxMessage.objects.filter(
-            consumer="",
-            material_id=models.OuterRef("material_id"),
-            revision=models.OuterRef("revision"),
-        )
-        return self.annotate(delivery=models.Subquery(last_message.values("state")[:1]))
 
 
 class Material(models.Model):
@@ -137,6 +127,12 @@ class Material(models.Model):
             language=self.language,
             tags=tuple(self.tags),
         )
+
+    def published_content(self) -> Content | None:
+        """What readers are meant to see now; None while that is nothing. One query."""
+        if self.state != self.State.PUBLISHED:
+            return None
+        return self.revisions.get(number=self.revision).content
 
 
 class Revision(models.Model):

@@ -14,6 +14,10 @@ class UnknownMaterial(ActionRefused):
     """There is no material of that id."""
 
 
+class UnknownRevision(ActionRefused):
+    """There is no such revision of the material, or it published nothing."""
+
+
 class NothingChanged(ActionRefused):
     """Exactly this content is published already."""
 

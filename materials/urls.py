@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from materials import acts, draft_views, views
+from materials import acts, comparison_views, draft_views, list_views, views
 
 
 class MaterialIdConverter:
@@ -22,10 +22,13 @@ register_converter(MaterialIdConverter, "material_id")
 app_name = "materials"
 
 urlpatterns = [
-    path("", views.list_materials, name="list"),
+    path("", list_views.list_materials, name="list"),
     path("new/", draft_views.create, name="new"),
     path("<material_id:material_id>/edit/", draft_views.edit, name="edit"),
     path("<material_id:material_id>/history/", views.show_history, name="history"),
+    path("<material_id:material_id>/delivery/<int:number>/", views.show_delivery, name="delivery"),
+    path("<material_id:material_id>/compare/", comparison_views.compare, name="compare"),
+    path("<material_id:material_id>/restore/", comparison_views.restore, name="restore"),
     path("<material_id:material_id>/publish/", acts.publish, name="publish"),
     path("<material_id:material_id>/withdraw/", acts.withdraw, name="withdraw"),
 ]

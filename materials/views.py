@@ -1,64 +1,59 @@
-"""The editors' pages that change nothing: the list, and the history of one material."""
+"""The history of one material: its revisions, and where each of them is right now."""
 
-from uuid import UUID
+from hashlib import sha256
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from materials.forms import WithdrawForm
+from materials.delivery import Journey, journeys
 from materials.guard import needs
 from materials.models import Material
-from messaging.models import OutboxMessage
 
 PAGE_SIZE = 50
-LONGEST_SEARCH = 200
-
-
-@require_safe
-@needs("materials.view_material")
-def list_materials(request: HttpRequest) -> HttpResponse:
-    """All materials, the last edited first, each with the delivery of its last fact."""
-    words = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
-    state = request.GET.get("state", "")
-    if state not in Material.State.values:
-        state = ""
-    found = Material.objects.matching(words).with_delivery().defer("body", "summary")
-    if state:
-        found = found.filter(state=state)
-    context = {
-        "page": Paginator(found, PAGE_SIZE).get_page(request.GET.get("page")),
-        "words": words.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
-        "state": state,
-        "states": Material.State.choices,
-    }
-    return render(request, "materials/list.html", context)
 
 
 @require_safe
 @needs("materials.view_material")
 def show_history(request: HttpRequest, material_id: str) -> HttpResponse:
-    """Every fact about a material, the newest first, and what may be done with it now."""
-    return history_page(request, material_id, WithdrawForm())
-
-
-def history_page(
-    request: HttpRequest, material_id: str, withdraw_form: WithdrawForm, *, status: int = 200
-) -> HttpResponse:
-    """The page of `show_history`, with a form that may hold faults."""
-    material = get_object_or_404(Material.objects.with_delivery(), material_id=material_id)
+    """Every fact about a material, the newest first, with its delivery."""
+    material = get_object_or_404(Material, material_id=material_id)
     page = Paginator(material.revisions.defer("body"), PAGE_SIZE).get_page(request.GET.get("page"))
-    deliveries = _deliveries([revision.event_id for revision in page])
+    found = journeys(page, newest={material.material_id: material.revision})
     context = {
         "material": material,
         "page": page,
-        "rows": [(revision, deliveries.get(revision.event_id)) for revision in page],
-        "withdraw_form": withdraw_form,
+        "rows": [
+            (revision, found[revision.event_id], state_of(found[revision.event_id]))
+            for revision in page
+        ],
     }
-    return render(request, "materials/history.html", context, status=status)
+    return render(request, "materials/history.html", context)
 
 
-def _deliveries(event_ids: list[UUID]) -> dict[UUID | None, str]:
-    messages = OutboxMessage.objects.filter(consumer="", event_id__in=event_ids)
-    return dict(messages.values_list("event_id", "state"))
+@require_safe
+@needs("materials.view_material")
+def show_delivery(request: HttpRequest, material_id: str, number: int) -> HttpResponse:
+    """One revision's journey as a fragment; 204 where it is as the page shows it already."""
+    material = get_object_or_404(Material, material_id=material_id)
+    # A number that no column holds is a revision that nobody has.
+    revision = material.revisions.filter(number=number).first() if number < 2**63 else None
+    if revision is None:
+        raise Http404
+    newest = {material.material_id: material.revision}
+    journey = journeys([revision], newest=newest)[revision.event_id]
+    state = state_of(journey)
+    if request.GET.get("seen") == state:
+        response = HttpResponse(status=204)
+    else:
+        context = {"material": material, "revision": revision, "journey": journey, "state": state}
+        response = render(request, "materials/_journey.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def state_of(journey: Journey) -> str:
+    """A short name for exactly what the journey shows."""
+    told = repr((journey.stations, journey.replaced_by))
+    return sha256(told.encode()).hexdigest()[:16]

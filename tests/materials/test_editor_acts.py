@@ -143,13 +143,60 @@ def test_the_way_back_stays_on_this_site(editor: Client, back: str, to: str) -> 
 
 
 @pytest.mark.parametrize("act", ["publish", "withdraw"])
-@pytest.mark.parametrize("method", ["get", "head", "put", "delete", "patch"])
+@pytest.mark.parametrize("method", ["put", "delete", "patch"])
 def test_only_post_acts(editor: Client, act: str, method: str) -> None:
     published()
     actions.edit("article-107", title="Another", actor="ada")
 
     assert getattr(editor, method)(f"/editor/article-107/{act}/").status_code == 405
     assert len(facts()) == 1
+
+
+@pytest.mark.parametrize("act", ["publish", "withdraw"])
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_asking_shows_what_would_happen_and_changes_nothing(
+    editor: Client, act: str, method: str
+) -> None:
+    published()
+    actions.edit("article-107", title="Another", actor="ada")
+
+    assert getattr(editor, method)(f"/editor/article-107/{act}/").status_code == 200
+    assert len(facts()) == 1
+
+
+def test_the_page_before_publishing_shows_what_changes_for_readers(editor: Client) -> None:
+    published(title="Old title", body="One\nTwo\nThree")
+    actions.edit("article-107", title="New title", body="One\nSecond\nThree", actor="ada")
+
+    text = text_of(editor.get("/editor/article-107/publish/"))
+
+    assert "Readers see revision 1 now. This draft becomes revision 2" in text
+    assert "Before: Old title After: New title" in text
+    assert "Before: Two After: Second" in text
+    assert "Before: One" not in text
+
+
+def test_the_page_before_publishing_says_where_there_is_nothing_to_publish(editor: Client) -> None:
+    published()
+
+    page = editor.get("/editor/article-107/publish/")
+
+    assert "There is nothing to publish" in text_of(page)
+    assert 'method="post" action="/editor/' not in page.content.decode()
+
+
+@pytest.mark.parametrize("state", ["draft", "withdrawn"])
+def test_the_page_before_withdrawing_says_where_there_is_nothing_to_withdraw(
+    editor: Client, state: str
+) -> None:
+    draft()
+    if state == "withdrawn":
+        actions.publish("article-107", actor="ada")
+        actions.withdraw("article-107", actor="ada")
+
+    page = editor.get("/editor/article-107/withdraw/")
+
+    assert 'name="reason"' not in page.content.decode()
 
 
 @pytest.mark.parametrize("path", ["article-107/publish/", "article-107/withdraw/", "new/"])

@@ -12,7 +12,7 @@ from materials import actions
 from materials.models import Material
 from materials.refusals import TryAgain
 from messaging.models import OutboxMessage
-from tests.materials.makers import draft, facts, person, published
+from tests.materials.makers import draft, facts, person, published, receipt
 
 pytestmark = pytest.mark.django_db
 
@@ -46,17 +46,19 @@ def text_of(response) -> str:
 
 def test_the_list_shows_state_and_delivery_of_the_last_fact(editor: Client) -> None:
     draft("article-1", title="Not out yet")
-    for number, state in ((2, "sent"), (3, "pending"), (4, "failed")):
+    for number, state in ((2, "sent"), (3, "pending"), (4, "failed"), (5, "sent")):
         published(f"article-{number}", title=f"Title {number}")
         OutboxMessage.objects.filter(material_id=f"article-{number}").update(state=state)
     actions.withdraw("article-2", actor="ada")
+    receipt("article-5", 1)
 
     text = text_of(editor.get("/editor/"))
 
     assert "Not out yet article-1 draft –" in text
     assert "Title 2 article-2 withdrawn waiting revision 2" in text
     assert "Title 3 article-3 published waiting revision 1" in text
-    assert "Title 4 article-4 published failed revision 1" in text
+    assert "Title 4 article-4 published in trouble revision 1" in text
+    assert "Title 5 article-5 published in the catalog revision 1" in text
 
 
 def test_a_redrive_to_one_consumer_is_not_taken_for_the_delivery_of_the_fact(

@@ -1,0 +1,80 @@
+"""Comparing any two revisions of a material, or one with the draft; restoring one as the draft."""
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from materials import actions
+from materials.content import Content
+from materials.differences import differences
+from materials.forms import version_in
+from materials.guard import needs
+from materials.models import Material, Revision
+from materials.refusals import ActionRefused, UnknownMaterial
+
+DRAFT = "draft"
+MOST_CHOICES = 500
+
+
+@require_safe
+@needs("materials.view_material")
+def compare(request: HttpRequest, material_id: str) -> HttpResponse:
+    """`?old=` and `?new=` are revision numbers or `draft`; odd ones become the usual ones."""
+    material = get_object_or_404(Material, material_id=material_id)
+    numbers = list(material.revisions.values_list("number", flat=True)[:MOST_CHOICES])
+    new = _side(request.GET.get("new"), numbers) or DRAFT
+    old = _side(request.GET.get("old"), numbers) or (str(material.revision) if numbers else DRAFT)
+    old_revision, old_content = _content(material, old)
+    new_revision, new_content = _content(material, new)
+    context = {
+        "material": material,
+        "choices": [DRAFT, *map(str, numbers)],
+        "old": old,
+        "new": new,
+        "old_revision": old_revision,
+        "new_revision": new_revision,
+        "differences": differences(old_content, new_content),
+    }
+    return render(request, "materials/compare.html", context)
+
+
+@require_POST
+@needs("materials.view_material", "materials.change_material")
+def restore(request: HttpRequest, material_id: str) -> HttpResponse:
+    """Make a `revision` the draft; with the `version` that the page saw, only over that one."""
+    number = version_in(request.POST.get("revision", ""))
+    version = version_in(request.POST["version"]) if "version" in request.POST else None
+    try:
+        actions.restore(
+            material_id,
+            number=number,
+            actor=cast(User, request.user).get_username(),
+            version=version,
+        )
+    except UnknownMaterial as refusal:
+        raise Http404(str(refusal)) from refusal
+    except ActionRefused as refusal:
+        messages.warning(request, str(refusal))
+        return redirect("materials:history", material_id)
+    messages.success(request, _("Revision %d is the draft again. Readers see no change.") % number)
+    return redirect("materials:edit", material_id)
+
+
+def _side(text: str | None, numbers: list[int]) -> str | None:
+    if text == DRAFT:
+        return DRAFT
+    number = version_in(text or "")
+    return str(number) if number in numbers else None
+
+
+def _content(material: Material, side: str) -> tuple[Revision | None, Content | None]:
+    if side == DRAFT:
+        return None, material.content
+    revision = material.revisions.get(number=int(side))
+    published = revision.kind == Revision.Kind.PUBLISHED
+    return revision, revision.content if published else None

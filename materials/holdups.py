@@ -1,0 +1,65 @@
+"""What delivery may be waiting for at this moment: the relay, the broker, a consumer.
+
+Asked only for facts that are late. A look is kept for a few seconds, so that many open pages
+cost the broker and the database one question, and a page never waits longer than for one look.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from messaging import registry
+from messaging.broker.inspection import QueueDepth, inspect_queues
+from messaging.broker.sessions import topology
+from messaging.errors import DeliveryError
+from messaging.models import RelayLease
+
+KEPT_SECONDS = 3.0
+BROKER_LIMIT_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at the ways. A consumer without an entry in `queues` has no queue."""
+
+    relay_leads: bool
+    broker_answers: bool
+    queues: Mapping[str, QueueDepth] = field(default_factory=dict)
+
+
+_kept: tuple[float, Look] | None = None
+
+
+def look() -> Look:
+    """The state of the ways, at most KEPT_SECONDS old. Never raises for a broker that is away."""
+    global _kept
+    now = time.monotonic()
+    if _kept is None or now - _kept[0] > KEPT_SECONDS:
+        _kept = now, _look()
+    return _kept[1]
+
+
+def forget() -> None:
+    """Make the next look a new one."""
+    global _kept
+    _kept = None
+
+
+def _look() -> Look:
+    leads = RelayLease.objects.filter(expires_at__gt=Now()).exists()
+    names = {each.name: topology().main(each.name) for each in registry.consumers()}
+    try:
+        depths = inspect_queues(
+            settings.AMQP, list(names.values()), timeout_seconds=BROKER_LIMIT_SECONDS
+        )
+    except DeliveryError:
+        return Look(relay_leads=leads, broker_answers=False)
+    known = {name: depths.get(queue) for name, queue in names.items()}
+    return Look(
+        relay_leads=leads,
+        broker_answers=True,
+        queues={name: depth for name, depth in known.items() if depth is not None},
+    )

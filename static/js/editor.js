@@ -1,0 +1,2 @@
+// Small comforts of the editors' pages. Everything works without them.
+"use strict";
