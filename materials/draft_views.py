@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from materials import actions
 from materials.acts import publish_and_tell
+from materials.differences import differences
 from materials.forms import DraftForm, NewMaterialForm, initial_of
 from materials.guard import needs
 from materials.models import Material
@@ -62,11 +63,13 @@ def edit(request: HttpRequest, material_id: str) -> HttpResponse:
 
 
 def _saved(request: HttpRequest, material: Material) -> HttpResponse:
-    wants_publishing = request.POST.get("then") == "publish"
-    if wants_publishing and request.user.has_perm("materials.publish_material"):
+    may_publish = request.user.has_perm("materials.publish_material")
+    if request.POST.get("then") == "publish" and may_publish:
         publish_and_tell(request, material.material_id, version=material.version)
         return redirect("materials:history", material.material_id)
     messages.success(request, _("The draft of “%s” is saved.") % material.title)
+    if request.POST.get("then") == "confirm" and may_publish:
+        return redirect("materials:publish", material.material_id)
     if request.user.has_perm("materials.change_material"):
         return redirect("materials:edit", material.material_id)
     return redirect("materials:history", material.material_id)
@@ -89,6 +92,8 @@ def _conflict(
         "material": theirs,
         "refusal": refusal,
         "differing": differing,
+        "differences": differences(theirs.content, form.typed()),
+        "unsaved": True,
     }
     return render(request, "materials/conflict.html", context, status=409)
 

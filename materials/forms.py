@@ -1,20 +1,26 @@
 """The editors' forms. They take text apart and show faults; the limits are the actions' own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django import forms
 from django.core.validators import ProhibitNullCharactersValidator
 from django.utils.translation import gettext_lazy as _
 
-from materials.content import Content
+from materials.content import BODY_LIMIT, REASON_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT, Content
 from materials.models import Material
 from materials.refusals import ActionRefused, InvalidMaterial
 
 
 class _ShowsRefusals(forms.Form):
+    limits: Mapping[str, int] = {}
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name, limit in self.limits.items():
+            # Shown by a counter; a `maxlength` would cut off what is pasted without a word.
+            self.fields[name].limit = limit  # type: ignore[attr-defined]
+            self.fields[name].widget.attrs["data-limit"] = limit
         for field in self.fields.values():
             # The actions say it too, together with everything else that is wrong.
             field.validators = [
@@ -35,6 +41,8 @@ class _ShowsRefusals(forms.Form):
 
 class DraftForm(_ShowsRefusals):
     """A draft, with the version it was made from."""
+
+    limits = {"title": TITLE_LIMIT, "summary": SUMMARY_LIMIT, "body": BODY_LIMIT}
 
     title = forms.CharField(label=_("Title"), required=False)
     summary = forms.CharField(
@@ -75,21 +83,16 @@ class DraftForm(_ShowsRefusals):
         names = ("title", "summary", "body", "language", "tags")
         return {name: self.cleaned_data[name] for name in names}
 
+    def typed(self) -> Content:
+        """The draft as it would be saved. Call after `is_valid()`."""
+        return Content(**self.content()).tidied()
+
     def compared_with(self, saved: Material) -> Iterator[tuple[str, str, str]]:
         """Each field's name, the text in this form, and the text of that draft."""
-        mine = Content(**self.content()).tidied()
+        mine = self.typed()
         for name in ("title", "summary", "body", "language"):
             yield name, getattr(mine, name), getattr(saved, name)
         yield "tags", "\n".join(mine.tags), "\n".join(saved.tags)
-
-    def show(self, refusal: ActionRefused) -> None:
-        """Put each fault beside its field, and what concerns no field above the form."""
-        if not isinstance(refusal, InvalidMaterial):
-            self.add_error(None, str(refusal))
-            return
-        for field, sentences in refusal.errors.items():
-            for sentence in sentences:
-                self.add_error(field if field in self.fields else None, sentence)
 
 
 class NewMaterialForm(DraftForm):
@@ -108,6 +111,8 @@ class NewMaterialForm(DraftForm):
 
 class WithdrawForm(_ShowsRefusals):
     """Why a material is taken away."""
+
+    limits = {"reason": REASON_LIMIT}
 
     reason = forms.CharField(
         label=_("Reason"),

@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from materials import acts, comparison_views, draft_views, list_views, views
+from materials import acts, comparison_views, draft_views, list_views, preview, views
 
 
 class MaterialIdConverter:
@@ -24,6 +24,8 @@ app_name = "materials"
 urlpatterns = [
     path("", list_views.list_materials, name="list"),
     path("new/", draft_views.create, name="new"),
+    path("preview/", preview.preview_new, name="preview-new"),
+    path("<material_id:material_id>/preview/", preview.preview_draft, name="preview"),
     path("<material_id:material_id>/edit/", draft_views.edit, name="edit"),
     path("<material_id:material_id>/history/", views.show_history, name="history"),
     path("<material_id:material_id>/delivery/<int:number>/", views.show_delivery, name="delivery"),

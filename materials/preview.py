@@ -1,0 +1,44 @@
+"""What readers would see of a draft that is being written, by the very renderer of their pages.
+
+With htmx a fragment beside the form; without it the same form again, with the preview under it.
+Nothing is stored.
+"""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_POST
+
+from materials.catalog import rendering
+from materials.content import BODY_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
+from materials.forms import DraftForm, NewMaterialForm
+from materials.guard import needs
+from materials.models import Material
+
+
+@require_POST
+@needs("materials.view_material", "materials.add_material")
+def preview_new(request: HttpRequest) -> HttpResponse:
+    """A preview of a material that is not saved yet."""
+    return _answer(request, NewMaterialForm(data=request.POST), material=None)
+
+
+@require_POST
+@needs("materials.view_material", "materials.change_material")
+def preview_draft(request: HttpRequest, material_id: str) -> HttpResponse:
+    """A preview of the form of this material's draft."""
+    material = get_object_or_404(Material, material_id=material_id)
+    return _answer(request, DraftForm(data=request.POST), material=material)
+
+
+def _answer(request: HttpRequest, form: DraftForm, *, material: Material | None) -> HttpResponse:
+    preview = {
+        "title": request.POST.get("title", "")[: 2 * TITLE_LIMIT],
+        "summary": request.POST.get("summary", "")[: 2 * SUMMARY_LIMIT],
+        "text": rendering.render(request.POST.get("body", "")[:BODY_LIMIT]),
+    }
+    if "HX-Request" in request.headers:
+        return render(request, "materials/_preview.html", {"preview": preview})
+    # The form keeps what was typed, and judges nothing before it is saved.
+    shown = type(form)(initial={name: request.POST.get(name, "") for name in form.fields})
+    context = {"form": shown, "material": material, "preview": preview, "unsaved": True}
+    return render(request, "materials/draft.html", context)
