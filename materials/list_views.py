@@ -9,6 +9,7 @@ from materials.delivery import last_journeys
 from materials.guard import needs
 from materials.models import Material
 from materials.views import PAGE_SIZE
+from messaging import pauses
 
 LONGEST_SEARCH = 200
 
@@ -32,5 +33,6 @@ def list_materials(request: HttpRequest) -> HttpResponse:
         "words": words.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
         "state": state,
         "states": Material.State.choices,
+        "paused": pauses.active(),
     }
     return render(request, "materials/list.html", context)

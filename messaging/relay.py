@@ -27,6 +27,7 @@ from messaging.logs import log_many
 from messaging.models import OutboxMessage
 from messaging.outbox_messages import message_of, names_of
 from messaging.outbox_verdicts import Judgement, grouped, judge
+from messaging.pauses import RELAY, PauseWatch
 from messaging.process import DONE, FAILED, Lifetime
 from messaging.wakeup import bell
 
@@ -56,10 +57,12 @@ class Relay:
         self._once = once
         self._retry_failed = retry_failed
         self._turns = DatabaseTurns(using, lifetime)
+        self._pause = PauseWatch(RELAY, lifetime)
         self._leadership = Leadership("relay", using=using)
         self._leads = False
         self._due = outbox_queue.DueRows(using=using)
         self._due_elsewhere = False
+        self._is_paused = False
         self._bell = bell(using)
         self._in_flight: deque[tuple[Batch, Rows]] = deque()
         self._reopenings = 0
@@ -79,7 +82,7 @@ class Relay:
         finally:
             self._bell.close()
             self._release()
-        return FAILED if self._once and self._undelivered else DONE
+        return FAILED if self._once and (self._undelivered or self._is_paused) else DONE
 
     def _make_failed_due(self) -> None:
         count = self._turns.insist(
@@ -92,6 +95,10 @@ class Relay:
         self._due.start_over()
         self._reopenings = 0
         while not (self._lifetime.stopping or session.failure):
+            self._is_paused = self._pause.holds()
+            if self._once and self._is_paused:
+                log.error("paused: nothing more is sent, resume it first")
+                break
             try:
                 leads, rows = self._turns.insist(
                     self._look, still_wanted=lambda: not session.failure
@@ -112,7 +119,7 @@ class Relay:
     def _look(self) -> tuple[bool, list[OutboxMessage]]:
         leads = self._leadership.hold()
         in_flight = [row.pk for _, rows in self._in_flight for row in rows]
-        rows = self._due.read(besides=in_flight) if leads else []
+        rows = self._due.read(besides=in_flight) if leads and not self._is_paused else []
         self._due_elsewhere = self._once and not leads and self._due.any()
         return leads, rows
 

@@ -1,17 +1,18 @@
 """The state of delivery at one moment: what `delivery_status` and the operators' pages show."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db import Error
 
-from messaging import registry
+from messaging import pauses, registry
 from messaging.broker.inspection import QueueDepth, inspect_queues
 from messaging.broker.sessions import topology
 from messaging.error_texts import sanitised
 from messaging.errors import DeliveryError
-from messaging.models import DeadLetter
+from messaging.inert_text import inert
+from messaging.models import DeadLetter, Pause
 from messaging.tallies import ConsumerCounts, OutboxState, count_receipts, read_outbox
 from messaging.time_limits import Overdue, answer_within
 
@@ -31,6 +32,7 @@ class DeliveryStatus:
     consumers: Mapping[str, ConsumerCounts]
     dead_letters_open: int
     problems: list[str] = field(default_factory=list)
+    paused: Sequence[Pause] = ()
 
     @property
     def healthy(self) -> bool:
@@ -73,9 +75,9 @@ def read_status() -> DeliveryStatus:
     count that takes too long hides nothing else.
     """
     problems: list[str] = []
-    outbox, letters = _outbox_and_letters(problems)
+    outbox, letters, paused = _outbox_and_letters(problems)
     consumers = _consumers(problems)
-    reachable, depths = _queues(problems)
+    reachable, depths = _queues(problems, paused)
     uncollected = sum(depths[name].ready for name in _dead_queues() if name in depths)
     return DeliveryStatus(
         outbox=outbox,
@@ -84,24 +86,27 @@ def read_status() -> DeliveryStatus:
         consumers=consumers,
         dead_letters_open=letters + uncollected,
         problems=problems,
+        paused=paused,
     )
 
 
-def _outbox_and_letters(problems: list[str]) -> tuple[OutboxState, int]:
+def _outbox_and_letters(problems: list[str]) -> tuple[OutboxState, int, list[Pause]]:
     try:
-        outbox, letters = answer_within(
-            DATABASE_LIMIT_SECONDS, lambda: (read_outbox(), DeadLetter.objects.open().count())
+        outbox, letters, paused = answer_within(
+            DATABASE_LIMIT_SECONDS,
+            lambda: (read_outbox(), DeadLetter.objects.open().count(), pauses.active()),
         )
     except Overdue:
         problems.append(f"database: no answer within {DATABASE_LIMIT_SECONDS:.0f} s")
-        return OutboxState(), 0
+        return OutboxState(), 0, []
     except Error as error:
         problems.append(f"database: {sanitised(error)}")
-        return OutboxState(), 0
+        return OutboxState(), 0, []
     problems += _outbox_problems(outbox)
     if letters:
         problems.append(f"dead letters: {letters} open, waiting for a decision")
-    return outbox, letters
+    problems += [_pause_said(each) for each in paused]
+    return outbox, letters, paused
 
 
 def _consumers(problems: list[str]) -> dict[str, ConsumerCounts]:
@@ -119,7 +124,7 @@ def _consumers(problems: list[str]) -> dict[str, ConsumerCounts]:
     return {each.name: ConsumerCounts() for each in _known()}
 
 
-def _queues(problems: list[str]) -> tuple[bool, dict[str, QueueDepth]]:
+def _queues(problems: list[str], paused: Sequence[Pause]) -> tuple[bool, dict[str, QueueDepth]]:
     try:
         depths = inspect_queues(
             settings.AMQP, topology().queue_names(), timeout_seconds=BROKER_LIMIT_SECONDS
@@ -127,7 +132,7 @@ def _queues(problems: list[str]) -> tuple[bool, dict[str, QueueDepth]]:
     except DeliveryError as error:
         problems.append(f"broker: {error}")
         return False, {}
-    problems += _queue_problems(depths)
+    problems += _queue_problems(depths, {each.target for each in paused})
     return True, {name: depth for name, depth in depths.items() if depth is not None}
 
 
@@ -147,8 +152,17 @@ def _outbox_problems(outbox: OutboxState) -> Iterator[str]:
         yield f"outbox: the oldest of {outbox.pending} pending waits for {waits:.0f} s"
 
 
-def _queue_problems(depths: Mapping[str, QueueDepth | None]) -> Iterator[str]:
-    mains = {topology().main(each.name) for each in _known()}
+def _pause_said(pause: Pause) -> str:
+    end = f" until {pause.until:%Y-%m-%d %H:%M:%S} UTC" if pause.until else ""
+    since = f"{pause.since:%Y-%m-%d %H:%M:%S} UTC"
+    return inert(f"{pause.target}: paused by {pause.operator} since {since}{end}: {pause.reason}")
+
+
+def _queue_problems(
+    depths: Mapping[str, QueueDepth | None], paused: Collection[str]
+) -> Iterator[str]:
+    # A paused one has none, and that is said once.
+    mains = {topology().main(each.name) for each in _known() if each.name not in paused}
     dead = set(_dead_queues())
     for name, depth in depths.items():
         if depth is None:

@@ -14,7 +14,6 @@ import structlog
 
 from messaging import attempts, inbox
 from messaging.broker.session import Session
-from messaging.broker.sessions import serve_until_done
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery
 from messaging.database_errors import kind_of
@@ -27,6 +26,7 @@ from messaging.errors import (
 )
 from messaging.handover import Handover, Unhandled
 from messaging.outcome_log import tell_failure, tell_handled
+from messaging.pauses import LOOK_SECONDS, PauseWatch, serve_between_pauses
 from messaging.process import DONE, FAILED, Lifetime
 from messaging.reading import Readable, read
 from messaging.registry import Consumer, Outcome
@@ -65,14 +65,20 @@ class Worker:
         self._once = once
         self._simulate_temporary = simulate_temporary
         self._turns = DatabaseTurns(consumer.database, lifetime)
+        self._pause = PauseWatch(consumer.name, lifetime)
         self._exit_code = DONE
 
     def run(self) -> int:
         """Consume until stopped, or with `once` until the queue is empty; the exit code.
 
-        Raises ConfigurationError for what waiting cannot mend.
+        While paused it holds nothing and waits; with `once` that is a failure. Raises
+        ConfigurationError for what waiting cannot mend.
         """
-        serve_until_done(self._serve, self._lifetime, name=f"consume {self._consumer.name}")
+        name = f"consume {self._consumer.name}"
+        if not serve_between_pauses(
+            self._serve, self._pause, self._lifetime, name=name, once=self._once
+        ):
+            return FAILED
         return self._exit_code
 
     def _serve(self, session: Session) -> None:
@@ -80,9 +86,12 @@ class Worker:
         handover = Handover(self._consumer, self._topology, session)
         session.consume(queue, prefetch=self._prefetch)
         log.info("consuming", consumer=self._consumer.name, queue=queue, prefetch=self._prefetch)
-        while not self._lifetime.stopping:
-            patience = EMPTY_LOOK_SECONDS if self._once else handover.seconds_to_next_offer()
-            session.wait(session.has_arrived, patience)
+        while not (self._lifetime.stopping or self._pause.holds()):
+            patience = EMPTY_LOOK_SECONDS if self._once else LOOK_SECONDS
+            next_offer = handover.seconds_to_next_offer()
+            session.wait(
+                session.has_arrived, patience if next_offer is None else min(patience, next_offer)
+            )
             session.check()
             self._finish(session, [], handover.offer_again())
             deliveries = session.take(self._batch_limit, limit_bytes=MAX_BATCH_BYTES)

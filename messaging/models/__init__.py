@@ -7,6 +7,7 @@ from messaging.models.dead_letters import Correction, DeadLetter, DeadLetterQuer
 from messaging.models.decisions import OperatorBatch, OperatorDecision
 from messaging.models.inbox import FailedAttempt, InboxReceipt
 from messaging.models.outbox import OutboxMessage, OutboxQuerySet, RelayLease
+from messaging.models.pauses import Pause, PauseQuerySet
 
 __all__ = [
     "Correction",
@@ -19,5 +20,7 @@ __all__ = [
     "OperatorDecision",
     "OutboxMessage",
     "OutboxQuerySet",
+    "Pause",
+    "PauseQuerySet",
     "RelayLease",
 ]

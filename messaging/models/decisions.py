@@ -28,8 +28,21 @@ class OperatorBatch(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    # In the background: carried out by `carry_out_batches`, wherever it left off.
+    in_background = models.BooleanField(default=False)
+    force = models.BooleanField(default=False)
+    last_done_id = models.BigIntegerField(default=0, help_text="Letters up to it are done.")
+    newest_id = models.BigIntegerField(default=0, help_text="Letters that came later are left out.")
+    started_at = models.DateTimeField(null=True, blank=True)
+    cancelled_at = models.DateTimeField(null=True, blank=True)
+    cancelled_by = models.CharField(max_length=150, blank=True)
+    refusals = models.JSONField(
+        default=list, blank=True, help_text="The first of them: letter and why."
+    )
+
     class Meta:
         ordering = ["-id"]
+        verbose_name_plural = "operator batches"
 
     def __str__(self) -> str:
         return f"{self.action} of {self.matched} letters by {self.operator}"
