@@ -53,7 +53,7 @@ class StateFilter(_Filter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [*DeadLetter.State.choices[1:], (ALL, _("all"))]
+        return [*DeadLetter.State.choices[1:], (ALL, _("All"))]
 
     def choices(self, changelist: Any) -> Any:
         first, *others = super().choices(changelist)

@@ -53,6 +53,7 @@ def page(request: HttpRequest, title: str, **context: Any) -> dict[str, Any]:
     return {
         **admin.site.each_context(request),
         "title": title,
+        "is_nav_sidebar_enabled": False,  # its place goes to the evidence
         "may": {
             "view": request.user.has_perm(VIEW),
             "view_payload": request.user.has_perm(VIEW_PAYLOAD),

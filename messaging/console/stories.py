@@ -12,39 +12,40 @@ from messaging.standing import Kind, Standing
 
 def story(letter: DeadLetter) -> str:
     """What happened, in one sentence. Uses no payload but the ids that were read from it."""
+    error = inert(letter.error).rstrip(".")
     tries = 1 + (letter.attempt or 0)
     words = {
         "consumer": letter.consumer,
         "what": what(letter),
         "reason": inert(letter.reason),
-        "error": inert(letter.error).rstrip(".") or _("no further word"),
+        "because": f": {error}" if error else "",
         "tries": tries,
     }
     match letter.reason:
         case "MalformedEvent":
-            return _("%(consumer)s could not read %(what)s: %(error)s.") % words
+            return _("%(consumer)s could not read %(what)s%(because)s.") % words
         case "UnsupportedEvent":
             return (
-                _("%(consumer)s does not know this kind or version of %(what)s: %(error)s.") % words
+                _("%(consumer)s does not know this kind or version of %(what)s%(because)s.") % words
             )
         case "InvalidAttempt":
             return (
-                _("%(consumer)s put %(what)s aside, as its attempt header is wrong: %(error)s.")
+                _("%(consumer)s put %(what)s aside, as its attempt header is wrong%(because)s.")
                 % words
             )
         case "FactConflict":
             return (
-                _("%(consumer)s refused %(what)s: another fact stands in its place (%(error)s).")
+                _("%(consumer)s refused %(what)s: another fact stands in its place%(because)s.")
                 % words
             )
     if not letter.attempt:
-        said = _("%(consumer)s failed at %(what)s with %(reason)s: %(error)s.")
+        said = _("%(consumer)s failed at %(what)s with %(reason)s%(because)s.")
         return said % words
     said = ngettext(
-        "%(consumer)s tried %(what)s %(tries)d time and gave up, at last with %(reason)s: "
-        "%(error)s.",
-        "%(consumer)s tried %(what)s %(tries)d times and gave up, at last with %(reason)s: "
-        "%(error)s.",
+        "%(consumer)s tried %(what)s %(tries)d time and gave up, at last with "
+        "%(reason)s%(because)s.",
+        "%(consumer)s tried %(what)s %(tries)d times and gave up, at last with "
+        "%(reason)s%(because)s.",
         tries,
     )
     return said % words
@@ -88,7 +89,8 @@ def requeue_consequence(redrive: Redrive) -> str:
 
 def in_vain(redrive: Redrive) -> str:
     """Why a requeue cannot help; empty where it can."""
-    return "" if redrive.why_impossible() else redrive.why_in_vain()
+    said = "" if redrive.why_impossible() else redrive.why_in_vain()
+    return f"{said}." if said and not said.endswith(".") else said
 
 
 IN_VAIN_REASONS = ("MalformedEvent", "UnsupportedEvent", FactConflict.__name__)
