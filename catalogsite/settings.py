@@ -150,12 +150,13 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "catalogsite.preferences.theme",
             ]
         },
     }
 ]
 
-LANGUAGE_CODE = "en"
+LANGUAGE_CODE = env.choice("LANGUAGE_CODE", default="en", choices=["en", "ru"])
 LANGUAGES = [("en", "English"), ("ru", "Русский")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_TZ = True

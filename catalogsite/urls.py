@@ -4,11 +4,13 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path
 
+from catalogsite import preferences
+
 urlpatterns = [
     path("editor/", include("materials.urls")),
     path("accounts/login/", auth.LoginView.as_view(), name="login"),
     path("accounts/logout/", auth.LogoutView.as_view(), name="logout"),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("preferences/", preferences.choose, name="preferences"),
     path("admin/", admin.site.urls),
     path("", include("materials.catalog.urls")),
 ]

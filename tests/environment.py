@@ -33,6 +33,7 @@ _SETTINGS = (
     "LOG_FORMAT",
     "LOG_LEVEL",
     "SIMULATE_TEMPORARY",
+    "LANGUAGE_CODE",
 )
 
 

@@ -16,11 +16,13 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import conditional_page, require_safe
 
+from materials.catalog.counting import count
 from materials.catalog.freshness import ask_before_reuse, date_by_entry
 from materials.catalog.models import CatalogEntry, CatalogQuerySet
+from materials.catalog.pages import PAGE_SIZE
 from materials.catalog.selection import Selection
 
-PAGE_SIZE, LARGEST_PAGE_SIZE = 20, 50
+LARGEST_PAGE_SIZE = 50
 
 
 # Exempt from CSRF, because nothing is changed here: a POST shall hear 405, not 403.
@@ -42,7 +44,8 @@ def list_materials(request: HttpRequest) -> HttpResponse:
         query = selection.query_string(**place.following(found[-1]))
         following = request.build_absolute_uri(request.path + query)
     results = [_as_json(entry) for entry in found]
-    return _json({"count": entries.count(), "next": following, "results": results})
+    total = count(entries, name=repr(selection))
+    return _json({"count": total, "next": following, "results": results})
 
 
 @csrf_exempt
@@ -146,4 +149,6 @@ def _json(content: dict[str, Any]) -> JsonResponse:
 
 
 def _error(sentence: str, *, status: int) -> JsonResponse:
-    return JsonResponse({"error": sentence}, status=status)
+    response = JsonResponse({"error": sentence}, status=status)
+    ask_before_reuse(response)
+    return response

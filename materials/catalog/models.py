@@ -83,6 +83,7 @@ class CatalogEntry(models.Model):
                 condition=models.Q(visible=True),
                 name="catalog_public_list",
             ),
+            models.Index(models.F("applied_at").desc(), name="catalog_latest"),
         ]
 
     def __str__(self) -> str:
@@ -93,11 +94,15 @@ class CatalogEntry(models.Model):
 
     @property
     def language_name(self) -> str:
-        """What the language calls itself, or its tag where that is not known here."""
-        try:
-            return str(get_language_info(self.language.lower())["name_local"]).capitalize()
-        except KeyError:
-            return self.language
+        return name_of_language(self.language)
+
+
+def name_of_language(tag: str) -> str:
+    """What the language calls itself, or its tag where that is not known here."""
+    try:
+        return str(get_language_info(tag.lower())["name_local"]).capitalize()
+    except KeyError:
+        return tag
 
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import nh3
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from mdit_py_plugins.footnote import footnote_plugin
@@ -21,7 +24,8 @@ def render(markdown: str) -> SafeString:
 
     Raw HTML is shown as it is written. Headings begin at h2. Links go to http, https, mailto
     and within the site. An image of this site is shown; one of another host is a link to it,
-    so that reading sends no request elsewhere. Any string has a result.
+    so that reading sends no request elsewhere. Any string has a result, within about a second
+    of work: a text with more mark-up than that is shown as it is written.
     """
     return _render(markdown, get_language())
 
@@ -30,7 +34,35 @@ def render(markdown: str) -> SafeString:
 @lru_cache(maxsize=64)
 def _render(markdown: str, language: str | None) -> SafeString:
     del language  # Part of the key: the labels of footnotes are in the reader's language.
-    return mark_safe(_CLEANER.clean(_MARKDOWN.render(markdown)))
+    try:
+        return mark_safe(_CLEANER.clean(_MARKDOWN.render(markdown)))
+    except _TooMuch:
+        return _show_as_written(markdown)
+
+
+class _TooMuch(Exception):
+    """The text has more mark-up than is worth a worker's time."""
+
+
+# Each is 10 to 35 µs of work, whatever the text. 200 000 characters of prose take some 10 000,
+# 200 000 brackets would take 400 000.
+_STEPS = 25_000
+
+
+def _take_a_step(state: StateBlock | StateInline, *_: object) -> bool:
+    """As the first rule at every place of the text: matches nothing, and counts."""
+    state.env["steps"] = state.env.get("steps", 0) + 1
+    if state.env["steps"] > _STEPS:
+        raise _TooMuch
+    return False
+
+
+def _show_as_written(markdown: str) -> SafeString:
+    return format_html(
+        '<p class="muted">{}</p>\n<div class="as-written">{}</div>\n',
+        gettext("This text is shown as it was written: it has too much mark-up to be laid out."),
+        markdown,
+    )
 
 
 def _settle_tokens(state: StateCore) -> None:
@@ -132,6 +164,8 @@ _MARKDOWN = (
     .enable(["table", "strikethrough"])
     .use(footnote_plugin)
 )
+_MARKDOWN.block.ruler.before("table", "step", _take_a_step)
+_MARKDOWN.inline.ruler.before("text", "step", _take_a_step)
 _MARKDOWN.core.ruler.push("settle_tokens", _settle_tokens)
 _MARKDOWN.add_render_rule("image", _render_image)
 _MARKDOWN.add_render_rule("fence", _render_code)

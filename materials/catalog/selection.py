@@ -1,18 +1,15 @@
 """What a reader asks the catalog for: search words, a tag, a language."""
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db import connections
-from django.db.models import Q
 from django.http import QueryDict
 from django.utils.translation import gettext
 
 from materials.catalog.models import CatalogEntry, CatalogQuerySet
+from materials.catalog.words import saying
 
-WORDS_LIMIT = 8
 TEXT_LIMIT = 200
 
 
@@ -39,8 +36,8 @@ class Selection:
     def entries(self) -> CatalogQuerySet:
         """The published entries that pass, newest first.
 
-        Every word of `q`, up to eight, occurs in the title, the summary or the text, in any
-        case. Nothing matches what no event can hold.
+        Every word of `q`, up to eight, begins a word of the title, the summary or the text, in
+        any case. Nothing matches what no event can hold.
         """
         entries = CatalogEntry.objects.published()
         if "\x00" in self.q + self.tag + self.lang:
@@ -49,9 +46,7 @@ class Selection:
             entries = entries.tagged(self.tag)
         if self.lang:
             entries = entries.in_language(self.lang)
-        for word in self.q.split()[:WORDS_LIMIT]:
-            entries = entries.filter(_says(word, using=entries.db))
-        return entries
+        return saying(entries, self.q)
 
     def filters(self) -> list[dict[str, str]]:
         """Each filter in use: a label, its value, and the query without it."""
@@ -71,15 +66,3 @@ class Selection:
         pairs = {"q": self.q, "tag": self.tag, "lang": self.lang, **more}
         text = urlencode({name: value for name, value in pairs.items() if value})
         return f"?{text}" if text else ""
-
-
-def _says(word: str, *, using: str) -> Q:
-    # SQLite's LIKE folds ASCII alone; its regular expressions are Python's and fold all.
-    if connections[using].vendor == "sqlite":
-        lookup, value = "iregex", re.escape(word)
-    else:
-        lookup, value = "icontains", word
-    found = Q()
-    for field in ("title", "summary", "body"):
-        found |= Q(**{f"{field}__{lookup}": value})
-    return found
