@@ -57,7 +57,8 @@ def bury(environment: dict[str, str], *, count: int, size: int) -> None:
     queue = f"{environment['DELIVERY_NAMESPACE']}.catalog.dead"
     for number in range(count):
         event_id = str(uuid.uuid4())
-        head = f'{{"eventId": "{event_id}", "materialId": "article-{number}", "revision": 1, "data": "'
+        facts = f'"eventId": "{event_id}", "materialId": "article-{number}", "revision": 1'
+        head = f'{{{facts}, "data": "'
         channel.basic_publish(
             "",
             queue,
@@ -89,7 +90,9 @@ def manage_measured(environment: dict[str, str], what: str) -> None:
     seconds = time.monotonic() - started
     code = os.waitstatus_to_exitcode(status)
     peak = usage.ru_maxrss / 1024
-    print(f"{what}: {seconds:.1f} s, {usage.ru_utime:.1f} s of CPU, peak {peak:.0f} MB, exit {code}")
+    print(
+        f"{what}: {seconds:.1f} s, {usage.ru_utime:.1f} s of CPU, peak {peak:.0f} MB, exit {code}"
+    )
 
 
 if __name__ == "__main__":

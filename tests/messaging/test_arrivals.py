@@ -48,6 +48,7 @@ def arrival(
         as_bytes(published()).replace(b"A title", b"\xff"),
         as_bytes(with_data(body="x" * 2_000_000)),
     ],
+    ids=range(10),
 )
 def test_what_a_spoilt_body_still_says_is_read(body: bytes) -> None:
     assert read_facts(body) == WHOLE
@@ -88,7 +89,9 @@ def test_no_body_can_break_the_reading(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 5_000_000, b"1" * 10**6]
+    "body",
+    [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 5_000_000, b"1" * 10**6],
+    ids=["lists", "objects", "megabytes of lists", "digits"],
 )
 def test_nesting_and_length_do_no_harm(body: bytes) -> None:
     assert read_facts(body) == Facts()

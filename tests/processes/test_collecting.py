@@ -1,16 +1,24 @@
 """Dead queues into the database: exact, once, whatever is repeated."""
 
 import json
-import time
+import subprocess
+import sys
 from decimal import Decimal
 from typing import Any
 
+import pika
 import pytest
+from pytest_django import Settings
 
+from messaging.arrivals import Arrival, read_arrival
 from messaging.broker.field_table import LongString, Timestamp, decode_table
+from messaging.broker.wire import Delivery
 from messaging.models import DeadLetter, Death
+from tests.environment import PROJECT, clean_environment
+from tests.messaging.at_once import at_once
 from tests.messaging.facts import published
 from tests.processes.collecting import bury, bury_event, collect_once, letter_of
+from tests.processes.command import manage
 from tests.processes.harness import Run
 from tests.processes.queues import Queues
 
@@ -103,13 +111,127 @@ def test_a_missing_or_odd_reason_is_no_hindrance(
     assert (letter.attempt, letter.event_id, bytes(letter.body)) == (None, None, b"")
 
 
-def test_it_collects_while_letters_come(run: Run, queues: Queues) -> None:
-    started = time.monotonic()
+def test_an_idle_collector_takes_what_comes_and_ends_in_good_order(
+    run: Run, queues: Queues
+) -> None:
+    event = published()
     command = run("collect_dead_letters")
     command.wait_for("collecting")
-    bury(queues, "catalog", b"first")
+
+    bury_event(queues, "catalog", event)
     command.wait_for("collected")
-    print("seconds", time.monotonic() - started)
 
     assert command.terminate() == 0
-    assert DeadLetter.objects.count() == 1
+    record = next(record for record in command.log if record["event"] == "collected")
+    assert (record["consumer"], record["eventId"]) == ("catalog", event.event_id)
+    assert (record["materialId"], record["revision"]) == ("article-107", 1)
+    assert (record["attempt"], record["reason"]) == (3, "SimulatedTransientError")
+    assert "A title" not in command.stderr
+
+
+def test_two_collectors_at_once_keep_each_letter_once(run: Run, queues: Queues) -> None:
+    for number in range(120):
+        for consumer in ("catalog", "audit"):
+            bury(queues, consumer, b"letter %d" % (number % 40))
+
+    codes = at_once(collect_once, times=3)
+
+    assert codes == [0, 0, 0]
+    assert DeadLetter.objects.count() == 80
+    assert {letter.copies for letter in DeadLetter.objects.all()} == {3}
+    assert not Death.objects.exclude(letter__state="open").exists()
+
+
+def test_a_letter_that_cannot_be_stored_holds_up_no_other_and_is_not_lost(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(delivery: Delivery, **context: Any) -> Arrival:
+        if delivery.body == b"poison":
+            raise ZeroDivisionError("a defect")
+        return read_arrival(delivery, **context)
+
+    for body in (b"one", b"poison", b"two"):
+        bury(queues, "catalog", body)
+    monkeypatch.setattr("messaging.collector.read_arrival", read)
+
+    assert collect_once() == 1
+
+    assert sorted(bytes(letter.body) for letter in DeadLetter.objects.all()) == [b"one", b"two"]
+    queues.await_ready("catalog", dead=1)
+    monkeypatch.undo()
+    assert collect_once() == 0
+    assert DeadLetter.objects.count() == 3
+
+
+def test_memory_stays_bounded_however_many_letters_wait(run: Run, queues: Queues) -> None:
+    letters, size = 10_000, 10_000
+    bury_many(queues, "catalog", letters, size)
+
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *manage("collect_dead_letters", "--once")],
+        env=clean_environment() | run.environment | {"SECRET_KEY": "x", "LOG_LEVEL": "WARNING"},
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert DeadLetter.objects.count() == letters
+    peak_bytes = int(done.stdout) * (1 if sys.platform == "darwin" else 1024)
+    assert peak_bytes < 130_000_000, "an idle one has 75 MB, and the letters alone are 100"
+
+
+MEASURED = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(code)
+"""
+
+
+def bury_many(queues: Queues, consumer: str, letters: int, size: int) -> None:
+    """As fast as it goes: without waiting for a confirm of each."""
+    connection = pika.BlockingConnection(pika.URLParameters(queues.wire.url))
+    channel = connection.channel()
+    for number in range(letters):
+        body = b"%d " % number + b"x" * size
+        properties = pika.BasicProperties(delivery_mode=2, headers={"attempt": 0, "reason": "X"})
+        channel.basic_publish("", queues.topology.dead(consumer), body, properties)
+    connection.close()
+    queues.await_ready(consumer, 60, dead=letters)
+
+
+def test_a_dead_queue_that_is_deleted_ends_the_collector_and_is_named(
+    run: Run, queues: Queues
+) -> None:
+    command = run("collect_dead_letters")
+    command.wait_for("collecting")
+
+    queues.wire.delete_queue(queues.topology.dead("audit"))
+
+    assert command.wait() == 3, command.report()
+    assert f"queue {queues.topology.dead('audit')} was deleted" in command.stderr
+
+
+def test_quorum_queues_give_their_letters_as_well(
+    run: Run, settings: Settings, request: pytest.FixtureRequest
+) -> None:
+    settings.DELIVERY_QUEUE_TYPE = "quorum"
+    queues: Queues = request.getfixturevalue("queues")
+    event = published()
+    bury_event(queues, "catalog", event)
+    died = run.killed_at(
+        "messaging.letter_intake:take_in",
+        "collect_dead_letters",
+        when="after",
+        DELIVERY_QUEUE_TYPE="quorum",
+    )
+    assert died.wait() == -9, died.report()
+
+    assert collect_once() == 0
+
+    letter = letter_of(event)
+    assert (letter.copies, letter.deaths, letter.state) == (1, 1, "open")
+    assert Death.objects.count() == 1
