@@ -6,6 +6,7 @@ so its table codec is replaced by `field_table` here, once, before any connectio
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import pika
 import pika.data
@@ -68,10 +69,7 @@ def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> byt
             app_id="catalogsite",
             headers=dict(message.headers),
         )
-        publish = pika.spec.Basic.Publish(
-            exchange=message.exchange, routing_key=message.routing_key, mandatory=True
-        )
-        method = pika.frame.Method(channel_number, publish).marshal()
+        method = _publish_frame(channel_number, message.exchange, message.routing_key)
         header = pika.frame.Header(channel_number, len(message.body), properties).marshal()
         body = _body_frames(message.body, channel_number, body_max_bytes)
         joined = b"".join([method, header, *body])
@@ -133,11 +131,19 @@ def _body_frames(body: bytes, channel_number: int, body_max_bytes: int) -> Itera
 
 
 def _check_short_strings(message: Message) -> None:
-    for name in ("exchange", "routing_key", "message_id", "type"):
-        text = getattr(message, name)
-        size = len(text.encode("utf-8", "surrogatepass")) if text else 0
+    texts = message.exchange, message.routing_key, message.message_id, message.type
+    for name, text in zip(("exchange", "routing_key", "message_id", "type"), texts, strict=True):
+        if not text or len(text) * 4 <= MAX_SHORT_STRING_BYTES:  # four bytes a character at most
+            continue
+        size = len(text.encode("utf-8", "surrogatepass"))
         if size > MAX_SHORT_STRING_BYTES:
             raise Unencodable(f"{name} has {size} bytes; AMQP allows {MAX_SHORT_STRING_BYTES}")
+
+
+@lru_cache(maxsize=64)
+def _publish_frame(channel_number: int, exchange: str, routing_key: str) -> bytes:
+    publish = pika.spec.Basic.Publish(exchange=exchange, routing_key=routing_key, mandatory=True)
+    return bytes(pika.frame.Method(channel_number, publish).marshal())
 
 
 def _text(value: object) -> str | None:
