@@ -79,6 +79,12 @@ class OutboxMessage(models.Model):
         ]
         indexes = [
             models.Index(fields=["id"], condition=models.Q(state="pending"), name="outbox_pending"),
+            # Looked at twice a second, also in front of a long backlog of rows never tried.
+            models.Index(
+                fields=["id"],
+                condition=models.Q(state="pending", attempts__gt=0),
+                name="outbox_tried",
+            ),
             models.Index(fields=["id"], condition=models.Q(state="failed"), name="outbox_failed"),
             models.Index(fields=["material_id", "revision"], name="outbox_material"),
         ]
