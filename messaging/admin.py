@@ -20,6 +20,7 @@ from django.utils.translation import ngettext
 from messaging import outbox_queue, registry
 from messaging.console.letters import LetterAdmin
 from messaging.console.log_pages import BatchAdmin, DecisionAdmin
+from messaging.console.queues import QueueAdmin
 from messaging.models import (
     DeadLetter,
     FailedAttempt,
@@ -27,6 +28,7 @@ from messaging.models import (
     OperatorBatch,
     OperatorDecision,
     OutboxMessage,
+    Pause,
     RelayLease,
 )
 from messaging.outbox import wake_relay
@@ -189,5 +191,6 @@ class RelayLeaseAdmin(ReadOnlyAdmin):
 
 
 admin.site.register(DeadLetter, LetterAdmin)
+admin.site.register(Pause, QueueAdmin)
 admin.site.register(OperatorDecision, DecisionAdmin)
 admin.site.register(OperatorBatch, BatchAdmin)

@@ -90,6 +90,19 @@ def read_status() -> DeliveryStatus:
     )
 
 
+def problems_of(
+    outbox: OutboxState,
+    *,
+    letters: int,
+    paused: Sequence[Pause],
+    depths: Mapping[str, QueueDepth | None],
+) -> list[str]:
+    """What is unhealthy about these figures, in the words of `delivery_status`."""
+    found = [*_outbox_problems(outbox), *_letter_problems(letters)]
+    found += [_pause_said(each) for each in paused]
+    return [*found, *_queue_problems(depths, {each.target for each in paused})]
+
+
 def _outbox_and_letters(problems: list[str]) -> tuple[OutboxState, int, list[Pause]]:
     try:
         outbox, letters, paused = answer_within(
@@ -102,10 +115,7 @@ def _outbox_and_letters(problems: list[str]) -> tuple[OutboxState, int, list[Pau
     except Error as error:
         problems.append(f"database: {sanitised(error)}")
         return OutboxState(), 0, []
-    problems += _outbox_problems(outbox)
-    if letters:
-        problems.append(f"dead letters: {letters} open, waiting for a decision")
-    problems += [_pause_said(each) for each in paused]
+    problems += problems_of(outbox, letters=letters, paused=paused, depths={})
     return outbox, letters, paused
 
 
@@ -150,6 +160,11 @@ def _outbox_problems(outbox: OutboxState) -> Iterator[str]:
     waits = outbox.oldest_pending_seconds or 0.0
     if waits > OVERDUE_AFTER_SECONDS:
         yield f"outbox: the oldest of {outbox.pending} pending waits for {waits:.0f} s"
+
+
+def _letter_problems(letters: int) -> Iterator[str]:
+    if letters:
+        yield f"dead letters: {letters} open, waiting for a decision"
 
 
 def _pause_said(pause: Pause) -> str:

@@ -1,0 +1,127 @@
+"""How much was handled and how long it took, from publishing to the receipt, over a span of time.
+
+Told from the latest receipts alone, at most MOST_RECEIPTS of each consumer: no page may count a
+table of millions. Where that many do not reach back to the beginning, `since` says how far.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import OuterRef, Subquery
+from django.utils import timezone
+
+from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
+from messaging.registry import Consumer
+
+MOST_RECEIPTS = 10_000
+MOST_SENT = 500
+_QUANTILES = (0.50, 0.95, 0.99)
+
+
+@dataclass(frozen=True, slots=True)
+class Spell:
+    """A stretch of time: how many were handled in it, and their latencies in seconds."""
+
+    begins: datetime
+    handled: int
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """One consumer over one span; `whole` is the span as one spell."""
+
+    spells: Sequence[Spell]
+    whole: Spell
+    since: datetime
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Handled:
+    at: datetime
+    seconds: float | None  # none where the fact is not one of our outbox
+
+
+def paces(consumer: Consumer, spans: Sequence[tuple[timedelta, int]]) -> list[Pace]:
+    """The pace over each span that ends now, cut into so many spells. One query."""
+    now = timezone.now()
+    handled = _latest(consumer)
+    is_full = len(handled) == MOST_RECEIPTS
+    oldest = min((each.at for each in handled), default=now)
+    return [
+        _pace(handled, now=now, length=length, pieces=pieces, oldest=oldest if is_full else None)
+        for length, pieces in spans
+    ]
+
+
+def oldest_unhandled(consumer: Consumer) -> datetime | None:
+    """When the oldest fact was sent that this consumer has neither handled nor given up.
+
+    Looked for among the latest MOST_SENT, in three queries; None where there is none.
+    """
+    facts = OutboxMessage.objects.filter(consumer="", state=OutboxMessage.State.SENT)
+    rows = facts.order_by("-pk").values_list("event_id", "sent_at")[:MOST_SENT]
+    sent = {event_id: at for event_id, at in rows if event_id is not None}
+    receipts = InboxReceipt.objects.using(consumer.database).filter(consumer=consumer.name)
+    handled = set(receipts.filter(event_id__in=sent).values_list("event_id", flat=True))
+    letters = DeadLetter.objects.filter(consumer=consumer.name, event_id__in=sent)
+    given_up = set(letters.values_list("event_id", flat=True))
+    waiting = [at for event_id, at in sent.items() if event_id not in handled | given_up and at]
+    return min(waiting, default=None)
+
+
+def _latest(consumer: Consumer) -> list[_Handled]:
+    receipts = InboxReceipt.objects.using(consumer.database).filter(consumer=consumer.name)
+    ours = consumer.database == DEFAULT_DB_ALIAS
+    if ours:
+        facts = OutboxMessage.objects.filter(consumer="", event_id=OuterRef("event_id"))
+        receipts = receipts.annotate(published=Subquery(facts.values("created_at")[:1]))
+    # In order of the key, which is nearly that of time and needs no sorting.
+    rows = receipts.order_by("-pk").values_list("handled_at", *(["published"] if ours else []))
+    return [
+        _Handled(row[0], _seconds(row[1], row[0]) if ours else None) for row in rows[:MOST_RECEIPTS]
+    ]
+
+
+def _seconds(published: datetime | None, handled: datetime) -> float | None:
+    return None if published is None else max(0.0, (handled - published).total_seconds())
+
+
+def _pace(
+    handled: Sequence[_Handled],
+    *,
+    now: datetime,
+    length: timedelta,
+    pieces: int,
+    oldest: datetime | None,
+) -> Pace:
+    begins, step = now - length, length / pieces
+    sorted_in: list[list[_Handled]] = [[] for _ in range(pieces)]
+    for each in handled:
+        if each.at >= begins:
+            place = min(pieces - 1, int((each.at - begins) / step))
+            sorted_in[place].append(each)
+    is_cut = oldest is not None and oldest > begins
+    return Pace(
+        spells=[_spell(begins + step * number, each) for number, each in enumerate(sorted_in)],
+        whole=_spell(begins, [each for piece in sorted_in for each in piece]),
+        since=oldest if is_cut and oldest is not None else begins,
+        is_cut=is_cut,
+    )
+
+
+def _spell(begins: datetime, handled: Sequence[_Handled]) -> Spell:
+    times = sorted(each.seconds for each in handled if each.seconds is not None)
+    p50, p95, p99 = (_quantile(times, share) for share in _QUANTILES)
+    return Spell(begins, len(handled), p50, p95, p99)
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float | None:
+    """The smallest of them that at least that share of them does not exceed."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else None
