@@ -90,9 +90,8 @@ def manage_measured(environment: dict[str, str], what: str) -> None:
     seconds = time.monotonic() - started
     code = os.waitstatus_to_exitcode(status)
     peak = usage.ru_maxrss / 1024
-    print(
-        f"{what}: {seconds:.1f} s, {usage.ru_utime:.1f} s of CPU, peak {peak:.0f} MB, exit {code}"
-    )
+    cpu = usage.ru_utime + usage.ru_stime
+    print(f"{what}: {seconds:.1f} s, {cpu:.1f} s of CPU, peak {peak:.0f} MB, exit {code}")
 
 
 if __name__ == "__main__":
