@@ -8,7 +8,7 @@ entry is skipped or repeated when others are published or withdrawn meanwhile; `
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
@@ -98,7 +98,7 @@ class _Place:
         return {
             "page": self.number + 1,
             "page_size": self.size_asked,
-            "after": f"{_moment(last)},{last.material_id}",
+            "after": _cursor(last),
         }
 
 
@@ -114,13 +114,20 @@ def _positive(query: QueryDict, name: str) -> int | None:
 def _read_cursor(text: str | None) -> tuple[datetime, str] | None:
     if text is None:
         return None
-    match = re.fullmatch(r"([0-9T:.-]{26})Z,([a-z0-9][a-z0-9._-]{0,63})", text)
-    try:
-        if match is None:
-            raise ValueError
-        return datetime.fromisoformat(match[1]).replace(tzinfo=UTC), match[2]
-    except ValueError:
-        raise ValueError("after is not from a link of this list.") from None
+    match = re.fullmatch(r"([0-9]{1,18}),([a-z0-9][a-z0-9._-]{0,63})", text, re.ASCII)
+    if match is None:
+        raise ValueError("after is not from a link of this list.")
+    return _FIRST + timedelta(microseconds=min(int(match[1]), _MOMENTS)), match[2]
+
+
+def _cursor(entry: CatalogEntry) -> str:
+    assert entry.published_at is not None
+    return f"{(entry.published_at - _FIRST) // timedelta(microseconds=1)},{entry.material_id}"
+
+
+# The moments of a cursor: all that a date can be, counted in microseconds.
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_MOMENTS = (datetime.max - datetime.min) // timedelta(microseconds=1)
 
 
 def _as_json(entry: CatalogEntry) -> dict[str, Any]:

@@ -70,8 +70,7 @@ _LIST = {
             "after",
             "A place in the list, from the link `next`.",
             type="string",
-            pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z,"
-            r"[a-z0-9][a-z0-9._-]{0,63}$",
+            pattern="^[0-9]{1,18},[a-z0-9][a-z0-9._-]{0,63}$",
         ),
         _CONDITION,
     ],

@@ -167,12 +167,24 @@ def test_an_odd_number_is_refused_by_name(client: Client, name: str, value: Any)
 
 
 @pytest.mark.parametrize(
-    "value", ["", "x", "2026-11-30T12:00:00.000000Z", "2026-13-30T12:00:00.000000Z,a", "\x00"]
+    "value", ["", "x", "1", "1,", ",a", "-1,a", "٣,a", "1" * 19 + ",a", "1,A", "\x00"]
 )
 def test_a_place_that_no_link_of_the_list_names_is_refused(client: Client, value: str) -> None:
     answer = read(client, "/api/materials/", {"after": value}, status=400)
 
     assert "after" in answer["error"]
+
+
+@pytest.mark.parametrize(("place", "found"), [("0,a", []), ("9" * 18 + ",a", ["old", "new"])])
+def test_any_other_place_is_somewhere_in_the_list(
+    client: Client, place: str, found: list[str]
+) -> None:
+    project(
+        published("new", occurred_at=datetime(1, 1, 1, 0, 0, 1, tzinfo=UTC)),
+        published("old", occurred_at=datetime.max.replace(tzinfo=UTC)),
+    )
+
+    assert ids(read(client, "/api/materials/", {"after": place})) == found
 
 
 def test_the_filters_of_the_page_hold_here_too_and_are_kept_by_next(client: Client) -> None:
