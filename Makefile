@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up test lint fmt schema
+.PHONY: help setup up test lint fmt schema messages
 .PHONY: lint-format lint-rules lint-types lint-imports lint-templates lint-migrations lint-schema
 
 BIN := .venv/bin
@@ -49,5 +49,8 @@ lint-schema:
 fmt: setup ## Format the code, mend what can be mended
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+messages: setup ## Bring the translations up to date with the code and compile them
+	$(BIN)/python -m dev.messages
 
 python3 = $(or $(PYTHON),python3)
