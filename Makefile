@@ -11,11 +11,11 @@ export PYTHON
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | expand -t 14
 
-setup: ## Make .venv with the pinned packages
-	@$(call python3) dev/environment.py
+setup: python ## Make .venv with the pinned packages
+	@$(python3) dev/environment.py
 
-up: ## Set up whatever is missing, then run everything until Ctrl-C
-	@$(call python3) dev/environment.py --runtime
+up: python ## Set up whatever is missing, then run everything until Ctrl-C
+	@$(python3) dev/environment.py --runtime
 	@exec $(BIN)/python -m dev.up
 
 test: setup ## Set up whatever is missing, then test on SQLite and PostgreSQL (ARGS="-k word")
@@ -50,7 +50,18 @@ fmt: setup ## Format the code, mend what can be mended
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+schema: setup ## Write docs/event.schema.json anew from the event types
+	$(BIN)/python manage.py event_schema
+
 messages: setup ## Bring the translations up to date with the code and compile them
 	$(BIN)/python -m dev.messages
 
 python3 = $(or $(PYTHON),python3)
+
+.PHONY: python
+python:
+	@command -v $(python3) >/dev/null || { \
+		echo "There is no $(python3). The project needs Python 3.11, 3.12 or 3.13:" >&2; \
+		echo "  Debian, Ubuntu: apt-get install python3 python3-venv" >&2; \
+		echo "  macOS:          brew install python@3.13" >&2; \
+		exit 3; }
