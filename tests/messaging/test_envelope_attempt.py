@@ -31,7 +31,8 @@ def test_an_integer_from_0_to_3_is_the_attempt(attempt: int) -> None:
     [
         *(True, False, None, "2", "x", "", b"2", LongString(b"\xff"), -1, 4, 10**18, -(2**63)),
         *(2.0, 2.9, float("nan"), float("inf"), Decimal(2), Timestamp(2), [2], [], {"a": 1}, {}),
-        *(Undecodable(b"?"), datetime(2026, 1, 1, tzinfo=UTC), SimpleNamespace(), "\ud800\0" * 1000),
+        *(Undecodable(b"?"), datetime(2026, 1, 1, tzinfo=UTC), SimpleNamespace()),
+        "\ud800\0" * 1000,
     ],
     ids=lambda value: ascii(value)[:30],
 )
