@@ -1,0 +1,312 @@
+"""`dead_letters`: the console in the shell, its JSON and its exit codes."""
+
+import base64
+import io
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import jsonschema
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection
+from jsonschema import Draft202012Validator
+
+from messaging import dead_letters
+from messaging.decision_log import Operator
+from messaging.models import DeadLetter, OperatorBatch, OperatorDecision, OutboxMessage
+from tests.messaging.dead import died
+from tests.messaging.facts import published
+
+pytestmark = pytest.mark.django_db
+
+SUMMARY: dict[str, Any] = {
+    "id": {"type": ["integer", "string"]},
+    "consumer": {"type": "string"},
+    "eventId": {"type": ["string", "null"]},
+    "materialId": {"type": ["string", "null"]},
+    "revision": {"type": ["integer", "null"]},
+    "reason": {"type": "string"},
+    "attempt": {"type": ["integer", "null"]},
+    "state": {"enum": ["open", "requeued", "resolved", "discarded"]},
+    "diedAt": {"type": "string", "format": "date-time", "pattern": "Z$"},
+}
+TEXT = {"type": "string"}
+LINE = {
+    "at": {"type": "string", "pattern": "Z$"},
+    "operator": TEXT,
+    "action": TEXT,
+    "note": TEXT,
+}
+WHOLE = SUMMARY | {
+    "bodyBase64": {"type": "string"},
+    "headers": {"type": "object"},
+    "properties": {"type": "object"},
+    "error": {"type": "string"},
+    "history": {"type": "array", "items": {**LINE, "type": "object"}},
+}
+
+
+def exactly(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+class Said:
+    """One run of the command: exit code, standard output, standard error."""
+
+    def __init__(self, *arguments: object) -> None:
+        out, err = io.StringIO(), io.StringIO()
+        self.code = 0
+        try:
+            call_command("dead_letters", *map(str, arguments), stdout=out, stderr=err)
+        except CommandError as error:
+            self.code = error.returncode
+            err.write(str(error))
+        except SystemExit as error:
+            self.code = int(error.code or 0)
+        self.out, self.err = out.getvalue(), err.getvalue()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def listed(*arguments: object) -> list[int]:
+    return [entry["id"] for entry in Said("list", "--json", *arguments).json]
+
+
+def test_the_list_is_what_the_contract_names() -> None:
+    event = published("article-107", 3)
+    letter = died(event, at=datetime(2026, 1, 2, 12, 0, 5, tzinfo=UTC))
+    died(b"\xff", reason=None, attempt=None)
+
+    found = Said("list", "--json").json
+
+    jsonschema.validate(found, {"type": "array", "items": exactly(SUMMARY)})
+    assert found[-1] == {
+        "id": letter.pk,
+        "consumer": "catalog",
+        "eventId": event.event_id,
+        "materialId": "article-107",
+        "revision": 3,
+        "reason": "SimulatedTransientError",
+        "attempt": 3,
+        "state": "open",
+        "diedAt": "2026-01-02T12:00:05Z",
+    }
+    nothing = found[0]
+    assert [nothing[name] for name in ("eventId", "materialId", "revision", "attempt")] == [
+        None
+    ] * 4
+    assert nothing["reason"] == "unknown"
+
+
+def test_no_letters_are_an_empty_array() -> None:
+    assert Said("list", "--json").json == []
+    assert Said("list").code == 0
+
+
+def test_one_letter_is_shown_as_the_contract_names() -> None:
+    body = b'{"title": "\xff<script>"}'
+    letter = died(body, reason="MalformedEvent", attempt=0, headers={"odd": b"\0"})
+    dead_letters.discard([letter.pk], operator=Operator("olga"), reason="no use")
+
+    found = Said("show", letter.pk, "--json").json
+
+    schema = exactly(WHOLE)
+    jsonschema.validate(found, schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    assert base64.b64decode(found["bodyBase64"]) == body
+    assert found["headers"]["odd"] == {"base64": "AA=="}
+    assert found["properties"]["timestamp"] == int(letter.died_at.timestamp())
+    assert found["error"].startswith("not UTF-8")
+    (line,) = found["history"]
+    assert (line["operator"], line["action"], line["note"]) == ("olga", "discard", "no use")
+
+
+def test_the_page_of_a_letter_holds_nothing_that_a_terminal_would_obey() -> None:
+    letter = died(b"\x1b]0;owned\x07\n\xe2\x80\xae\xff[/bold] :smile:", reason="\x1b[31mX[/red]")
+
+    page, table = Said("show", letter.pk), Said("list")
+
+    assert page.code == table.code == 0
+    for text in (page.out, table.out):
+        assert "\x1b" not in text
+        assert "\x07" not in text
+        assert "\u202e" not in text
+    assert r"\x1b]0;owned\x07" in page.out
+    assert "[/bold] :smile:" in page.out
+    assert "[31mX[/red]" in table.out
+
+
+def test_the_list_filters() -> None:
+    now = datetime.now(UTC)
+    old = died(published("article-1", 1), at=now - timedelta(days=3))
+    new = died(published("article-2", 7), consumer="audit", reason="X", at=now)
+    bad = died(b'{"title": "Needle"}', reason="MalformedEvent", at=now - timedelta(hours=1))
+    dead_letters.discard([old.pk], operator=Operator("olga"), reason="no")
+
+    assert listed() == [new.pk, bad.pk, old.pk]
+    assert listed("--state", "open") == [new.pk, bad.pk]
+    assert listed("--state", "discarded") == [old.pk]
+    assert listed("--consumer", "audit") == [new.pk]
+    assert listed("--reason", "MalformedEvent") == [bad.pk]
+    assert listed("--failure", "X") == [new.pk]
+    assert listed("--type", "material.published") == [new.pk, old.pk]
+    assert listed("--material", "article-2") == [new.pk]
+    assert listed("--event", str(new.event_id).upper()) == [new.pk]
+    assert listed("--event", "no id") == []
+    assert listed("--since", (now - timedelta(days=1)).isoformat()) == [new.pk, bad.pk]
+    assert listed("--until", (now - timedelta(days=1)).isoformat()) == [old.pk]
+    assert listed("--search", "needle") == [bad.pk]
+    assert listed("--search", "missing") == [bad.pk], "the text of the error"
+    assert listed("--search", "a\0b") == []
+    assert listed("--search", "100%_") == []
+    table = Said("list")
+    assert "article-2" in table.out
+    assert "article-1" not in table.out, "the table shows what is open"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["mend"],
+        ["show"],
+        ["show", "0"],
+        ["show", "x"],
+        ["show", str(2**63)],
+        ["requeue"],
+        ["requeue", "1", "--all-matching"],
+        ["discard", "1"],
+        ["discard", "1", "--reason", "  "],
+        ["list", "--state", "lost"],
+        ["list", "--consumer", "museum"],
+        ["list", "--since", "yesterday"],
+        ["list", "--since", "2026-02-31"],
+    ],
+)
+def test_wrong_use_is_exit_2(arguments: list[str]) -> None:
+    assert Said(*arguments).code in (1, 2)  # call_command raises what the shell ends with
+    from messaging.management.commands.dead_letters import Command
+
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "dead_letters", *arguments])
+    assert ended.value.code == 2
+
+
+def test_letters_are_requeued_by_number_and_a_refused_one_is_exit_1() -> None:
+    good, bad = died(published()), died(b"\xff")
+
+    said = Said("requeue", bad.pk, good.pk, 10**9, "--note", "disk is back", "--operator", "olga")
+
+    assert said.code == 1
+    assert said.out == f"{good.pk}: Requeued.\n"
+    assert f"{bad.pk}: The body cannot be read" in said.err
+    assert f"{10**9}: There is no such letter." in said.err
+    line = OperatorDecision.objects.get()
+    assert (line.letter_id, line.operator, line.note) == (good.pk, "olga", "disk is back")
+    assert Said("requeue", bad.pk, "--force").code == 0
+    assert OutboxMessage.objects.count() == 2
+
+
+def test_whoever_decides_is_named_and_linked_to_the_account() -> None:
+    account = get_user_model().objects.create_user("olga")
+    letter = died(published())
+
+    Said("discard", letter.pk, "--reason", "no", "--operator", "olga")
+    Said("restore", letter.pk)
+
+    lines = OperatorDecision.objects.order_by("pk")
+    assert [line.user_id for line in lines] == [account.pk, None]
+    assert lines[1].operator.endswith("(shell)")
+
+
+def test_decisions_as_json() -> None:
+    good, bad = died(published()), died(b"\xff")
+
+    said = Said("requeue", good.pk, bad.pk, "--json")
+
+    assert said.code == 1
+    assert [(row["id"], row["done"]) for row in said.json] == [(good.pk, True), (bad.pk, False)]
+
+
+def test_all_that_match_are_settled_as_one_batch() -> None:
+    letters = [died(published(f"article-{number}")) for number in range(5)]
+    other = died(published(), reason="Other")
+
+    said = Said(
+        "discard", "--all-matching", "--yes", "--reason", "test", "--failure", letters[0].reason
+    )
+
+    assert (said.code, said.out) == (0, "5 done, 0 refused.\n")
+    assert DeadLetter.objects.open().get() == other
+    batch = OperatorBatch.objects.get()
+    assert (batch.action, batch.matched, batch.done, batch.refused) == ("discard", 5, 5, 0)
+    assert batch.filters["reason"] == letters[0].reason
+    assert batch.finished_at is not None
+    assert batch.decisions.count() == 5
+    restored = Said("restore", "--all-matching", "--yes")
+    assert restored.out == "5 done, 0 refused.\n"
+
+
+def test_all_that_match_need_a_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    died(published())
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    without_terminal = Said("requeue", "--all-matching")
+    monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
+    declined = Said("requeue", "--all-matching")
+    assert not OutboxMessage.objects.exists()
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    confirmed = Said("requeue", "--all-matching")
+
+    assert without_terminal.code == 2
+    assert "--yes" in without_terminal.err
+    assert declined.code == 1
+    assert "Requeue 1 letters?" in declined.err
+    assert confirmed.code == 0
+    assert OutboxMessage.objects.count() == 1
+
+
+def test_what_a_letter_would_change_is_told_without_changing_it() -> None:
+    letter, bad = died(published(title="New")), died(b"\xff")
+
+    tried, failed = Said("dry-run", letter.pk, "--json"), Said("dry-run", bad.pk)
+
+    assert (tried.code, tried.json["outcome"]) == (0, "applied")
+    assert tried.json["changes"]["title"] == {"before": None, "after": "New"}
+    assert failed.code == 1
+    assert "would fail. MalformedEvent: not UTF-8" in failed.out
+    assert "would be applied" in Said("dry-run", letter.pk).out
+    assert not OperatorDecision.objects.exists()
+
+
+def test_an_unknown_letter_is_exit_1() -> None:
+    said = Said("show", 10**9)
+
+    assert (said.code, said.err) == (1, f"There is no letter {10**9}.")
+    assert Said("dry-run", 10**9).code == 1
+
+
+def test_a_database_that_is_away_is_one_line_and_exit_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise OperationalError("connection refused for postgres://u:SECRETPW@h/")
+
+    monkeypatch.setattr(connection, "cursor", away)
+
+    said = Said("list")
+
+    assert said.code == 1
+    assert said.err.startswith("the database cannot be used now: ")
+    assert "SECRETPW" not in said.err
