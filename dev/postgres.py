@@ -71,12 +71,18 @@ class PostgresCluster:
         password = quote((self.folder / "password").read_text(encoding="ascii"))
         return f"postgres://{USER}:{password}@{LOOPBACK}:{self.port}/{database}"
 
-    def start(self) -> None:
-        """Returns when connections are accepted. Raises ClusterFailed, and then nothing runs."""
+    def create(self) -> None:
+        """Make the data folder, where there is none yet. Raises ClusterFailed."""
+        if (self._data / "PG_VERSION").exists():
+            return
         if self._bin is None:
             raise ClusterFailed("PostgreSQL is not installed (no initdb found)")
-        self.kill()
         self._create()
+
+    def start(self) -> None:
+        """Returns when connections are accepted. Raises ClusterFailed, and then nothing runs."""
+        self.kill()
+        self.create()
         self._choose_port()
         try:
             self._spawn()
@@ -143,8 +149,6 @@ class PostgresCluster:
         return [postmaster.pid, *processes.children(postmaster.pid)]
 
     def _create(self) -> None:
-        if (self._data / "PG_VERSION").exists():
-            return
         self.folder.mkdir(parents=True, exist_ok=True)
         password = self.folder / "password"
         password.write_text(secrets.token_hex(12), encoding="ascii")
