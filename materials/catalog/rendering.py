@@ -22,9 +22,9 @@ from mdit_py_plugins.footnote import footnote_plugin
 def render(markdown: str) -> SafeString:
     """CommonMark with tables, strikethrough and footnotes, as HTML that is safe to show.
 
-    Raw HTML is shown as it is written. Headings begin at h2. Links go to http, https, mailto
-    and within the site. An image of this site is shown; one of another host is a link to it,
-    so that reading sends no request elsewhere. Any string has a result, within about a second
+    Raw HTML is shown as it is written. Headings begin at h2 and skip no level. Links go to http,
+    https, mailto and within the site. An image of this site is shown; one of another host is a
+    link to it, so that reading sends no request elsewhere. Any string has a result, within about a second
     of work: a text with more mark-up than that is shown as it is written.
     """
     return _render(markdown, get_language())
@@ -67,14 +67,22 @@ def _show_as_written(markdown: str) -> SafeString:
 
 def _settle_tokens(state: StateCore) -> None:
     """Shift headings, replace style attributes (CSP), mark links that leave the site."""
+    _settle_headings([token for token in state.tokens if token.type.startswith("heading_")])
     for token in state.tokens:
-        if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
-        elif token.type in ("th_open", "td_open") and (style := token.attrs.pop("style", None)):
+        if token.type in ("th_open", "td_open") and (style := token.attrs.pop("style", None)):
             token.attrSet("class", str(style).replace("text-align:", "align-"))
         for child in token.children or ():
             if child.type == "link_open" and _leaves_the_site(str(child.attrs.get("href", ""))):
                 child.attrSet("rel", "external noopener noreferrer")
+
+
+def _settle_headings(tokens: Sequence[Token]) -> None:
+    """The highest heading of the text becomes an h2, and none is more than one below the last."""
+    shift = 2 - min((int(token.tag[1]) for token in tokens), default=1)
+    last = 1
+    for opening, closing in zip(tokens[::2], tokens[1::2], strict=True):
+        last = min(int(opening.tag[1]) + shift, last + 1, 6)
+        opening.tag = closing.tag = f"h{last}"
 
 
 def _leaves_the_site(url: str) -> bool:

@@ -1,6 +1,7 @@
 """Markdown becomes HTML that is well-formed, harmless and below the page's one h1."""
 
 import re
+import time
 from html.parser import HTMLParser
 
 import pytest
@@ -11,10 +12,40 @@ from hypothesis import strategies as st
 from materials.catalog.rendering import render
 
 
-def test_headings_begin_below_the_title() -> None:
-    html = render("# One\n\nTwo\n===\n\n###### Six")
+@pytest.mark.parametrize(
+    ("markdown", "tags"),
+    [
+        ("# a\n\nb\n===\n\n## c", ["h2", "h2", "h3"]),
+        ("### a\n\n#### b\n\n### c", ["h2", "h3", "h2"]),
+        ("### a\n\n# b", ["h2", "h2"]),
+        ("# a\n\n###### b\n\n### c", ["h2", "h3", "h4"]),
+        ("".join(f"{'#' * n} a\n\n" for n in range(1, 7)), ["h2", "h3", "h4", "h5", "h6", "h6"]),
+    ],
+)
+def test_headings_begin_below_the_title_and_skip_no_level(markdown: str, tags: list[str]) -> None:
+    found = parse(render(markdown))
 
-    assert html == "<h2>One</h2>\n<h2>Two</h2>\n<h6>Six</h6>\n"
+    assert [tag for tag in found.tags if tag.startswith("h")] == tags
+
+
+@pytest.mark.parametrize("piece", ["[", "![", "a\n\n", "- a\n", "|a|b\n|-|-\n"])
+def test_a_text_with_hopelessly_much_mark_up_is_shown_as_it_is_written(piece: str) -> None:
+    markdown = (piece * 200_000)[:200_000]
+    began = time.thread_time()
+
+    found = parse(render(markdown))
+
+    assert time.thread_time() - began < 5
+    assert found.tags == ["p", "div"]
+    assert markdown in found.text
+
+
+def test_a_long_text_of_ordinary_prose_is_laid_out() -> None:
+    paragraph = "Some *words* and [a link](/x), `code` and more of them.\n" * 8
+    markdown = (f"## Heading\n\n{paragraph}\n- one\n- two\n\n" * 400)[:200_000]
+
+    assert len(markdown) > 190_000
+    assert parse(render(markdown)).tags.count("h2") > 300
 
 
 def test_a_table_scrolls_in_its_own_box_and_aligns_by_class() -> None:

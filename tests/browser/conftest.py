@@ -1,0 +1,98 @@
+"""Debian's Chromium, started once a worker, and windows into the running site."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from dev.free_ports import LOOPBACK
+from tests.catalogsite.server import serving
+from tests.environment import PROJECT, clean_environment
+from tests.missing_service import missing
+
+# A page of a real server answers within this, also on a machine under load.
+PATIENCE_MS = 15_000
+
+OpenWindow = Callable[..., Page]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a gunicorn of its own over a filled catalog, on SQLite."""
+    folder = tmp_path_factory.mktemp("site")
+    database = {"DATABASE_URL": f"sqlite:///{folder}/pages.sqlite3", "SECRET_KEY": "k" * 50}
+    fill = "from tests.browser import shelf; shelf.fill()"
+    for command in (["migrate", "--verbosity=0"], ["shell", "--verbosity=0", "--command", fill]):
+        subprocess.run(
+            [sys.executable, "manage.py", *command],
+            cwd=PROJECT,
+            env=clean_environment() | database,
+            check=True,
+        )
+    with serving(folder) as server:
+        yield f"http://{LOOPBACK}:{server.port}"
+
+
+# Not for the whole session: while it lives there is an event loop in this thread, and Django
+# refuses its ORM near one, in other tests too.
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A headless Chromium; fails in CI where none is installed, and skips at home."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        missing("Chromium (Debian, Ubuntu: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def window(chromium: Browser, site: str) -> Iterator[OpenWindow]:
+    """`window(width=…, dark=…, javascript=…, language=…)`: a page of a new, clean profile.
+
+    The test fails when a page asks another host for anything, breaks the content security
+    policy or throws in its script.
+    """
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    def open_window(
+        *, width: int = 1280, dark: bool = False, javascript: bool = True, language: str = "en"
+    ) -> Page:
+        context = chromium.new_context(
+            base_url=site,
+            viewport={"width": width, "height": 800},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=javascript,
+            locale=language,
+            reduced_motion="reduce",
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: _note_strangers(request, site, faults))
+        page.on("pageerror", lambda error: faults.append(f"a script failed: {error}"))
+        page.on("console", lambda message: _note_policy(message, faults))
+        return page
+
+    yield open_window
+    for context in contexts:
+        context.close()
+    assert faults == []
+
+
+def _note_strangers(request: Any, own: str, faults: list[str]) -> None:
+    if not request.url.startswith((own, "data:", "blob:")):
+        faults.append(f"a request to another host: {request.url}")
+
+
+def _note_policy(message: Any, faults: list[str]) -> None:
+    if "Content Security Policy" in message.text:
+        faults.append(message.text)
