@@ -23,7 +23,11 @@ log = structlog.get_logger(__name__)
 
 # A declaration that ends like this will end like this again: no right (403), held by another
 # connection alone (405), declared otherwise or with an argument that the broker refuses (406).
-LASTING_DECLARE_CODES = frozenset({403, 405, 406})
+LASTING_DECLARE_CODES = {
+    403: "grant the user this right",
+    405: "another connection holds it for itself",
+    406: "nothing is re-created silently: set back what was changed, or empty and delete it",
+}
 
 CHANNEL_NUMBER = 1
 
@@ -189,7 +193,7 @@ class ConfirmedChannel:
             self._listener.failed(self._declaration_fault(reason.reply_code, said))
         elif reason.reply_code == 403:
             self._ledger.lost(UNKNOWN)
-            self._listener.failed(ConfigurationError(said))
+            self._listener.failed(ConfigurationError(f"{said}; {LASTING_DECLARE_CODES[403]}"))
         else:
             # 406: one message of the batch is refused, perhaps for its size. 404: an exchange
             # is missing, which the next session declares. Nobody knows which were stored.
@@ -219,8 +223,8 @@ class ConfirmedChannel:
         elif isinstance(step, Exchange):
             wants = f" wants type={step.kind}, durable=True"
         text = f"{step}{wants}; {said}"
-        if code in LASTING_DECLARE_CODES:
-            return ConfigurationError(text)
+        if remedy := LASTING_DECLARE_CODES.get(code):
+            return ConfigurationError(f"{text}; {remedy}")
         return BrokerUnavailable(text)
 
 

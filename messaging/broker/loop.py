@@ -24,7 +24,12 @@ CONNECT_LIMIT_SECONDS = 10
 
 # What the broker answers when waiting cannot help: wrong password or no right (403), no such
 # virtual host or no access to it (530, 404), a feature that this broker lacks (540).
-LASTING_CODES = frozenset({403, 404, 530, 540})
+LASTING_CODES = {
+    403: "check user and password; guest is let in from the broker's own host alone",
+    404: "check the virtual host",
+    530: "check the virtual host, and the user's rights there",
+    540: "this needs a newer RabbitMQ",
+}
 
 # What it answers to frames that it cannot take: frame, syntax, command and internal error. It
 # names no message, and to send the same ones again would end the next connection too.
@@ -135,10 +140,19 @@ class BrokerLoop:
             sock.close()
 
 
+class UnreadableFrame(Exception):
+    """pika could not make sense of what came; the text names the class of its error."""
+
+
 class _Connection(SelectConnection):  # type: ignore[misc]  # pika is untyped to mypy
     """Keeps the first cause of an end; pika replaces some by a guess in words."""
 
     cause: BaseException | None = None
+
+    def _proto_connection_lost(self, error: Exception | None) -> None:
+        if error is not None and not isinstance(error, OSError | pika.exceptions.AMQPError):
+            self.cause = self.cause or UnreadableFrame(type(error).__name__)
+        super()._proto_connection_lost(error)
 
     def _on_stream_terminated(self, error: Exception | None) -> None:
         self.cause = self.cause or error or self._error
@@ -153,8 +167,8 @@ def judge(error: BaseException, address: BrokerAddress) -> DeliveryError:
     root = _root(error)
     if isinstance(root, pika.exceptions.ConnectionClosedByBroker):
         said = f"the broker at {address.described} said {root.reply_code} {root.reply_text}"
-        if root.reply_code in LASTING_CODES:
-            return ConfigurationError(said)
+        if remedy := LASTING_CODES.get(root.reply_code):
+            return ConfigurationError(f"{said}; {remedy}")
         if root.reply_code in REFUSED_FRAMES_CODES:
             return RefusedFrames(said)
         return BrokerUnavailable(said)
@@ -164,6 +178,11 @@ def judge(error: BaseException, address: BrokerAddress) -> DeliveryError:
         )
     if isinstance(root, ssl.SSLError) and root.reason in _NOT_TLS:
         return ConfigurationError(f"no TLS at {address.described}: {root.reason}")
+    if isinstance(root, UnreadableFrame):
+        return BrokerUnavailable(
+            f"a message from {address.described} cannot be read ({root}); if that goes on, "
+            "docs/operating.md tells how to get past it"
+        )
     return BrokerUnavailable(f"no connection to {address.described}: {_words(root)}")
 
 

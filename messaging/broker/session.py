@@ -150,12 +150,18 @@ class Session:
         self._loop.call(lambda: self._channel.ack(range_to, singly))
 
     def ready_count(self, queue: str) -> int | None:
-        """How many messages wait undelivered in the queue; None when asked to stop meanwhile."""
+        """How many messages wait undelivered in the queue; None when asked to stop meanwhile.
+
+        Raises what ended the session, and BrokerUnavailable when no answer comes in time.
+        """
         self._counts.clear()
         self._loop.call(lambda: self._channel.count(queue, self._on_count))
-        self.wait(lambda: self._counts, CONFIRM_LIMIT_SECONDS)
+        if self.wait(lambda: self._counts, CONFIRM_LIMIT_SECONDS):
+            return self._counts.popleft()
         self.check()
-        return self._counts.popleft() if self._counts else None
+        if self._lifetime.stopping:
+            return None
+        raise BrokerUnavailable("the broker did not count its messages in time")
 
     def wait(
         self, ready: Callable[[], object], seconds: float | None, *, fileno: int | None = None

@@ -197,6 +197,20 @@ def test_the_channel_is_opened_again_after_the_broker_closed_it_over_a_message(
     assert failure is None
 
 
+def test_frames_for_which_the_broker_ends_the_connection_make_their_batch_suspect(
+    namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("messaging.broker.wire.FRAME_OVERHEAD_BYTES", 1_000_000)
+    larger_than_a_frame = message(headers={"x": "y" * 140_000})
+
+    with a_session() as session:
+        verdicts = send(session, message(), larger_than_a_frame)
+
+        assert verdicts[1] is Verdict.SUSPECT
+        with pytest.raises(BrokerUnavailable, match="said 501 FRAME_ERROR"):
+            session.check()
+
+
 def test_a_consuming_session_ends_when_the_broker_closes_its_channel(namespace: str) -> None:
     refused = message(headers={"CC": "a string where the broker wants an array"})
 
@@ -263,6 +277,20 @@ def test_a_broker_that_beats_but_does_not_confirm_is_given_up(
         assert verdicts == [Verdict.UNKNOWN]
         with pytest.raises(BrokerUnavailable, match="did not confirm in time"):
             session.check()
+
+
+def test_a_count_that_does_not_come_is_not_taken_for_an_empty_queue(
+    broker: RabbitNode, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "CONFIRM_LIMIT_SECONDS", 0.5)
+    with tcp_proxy(broker.amqp_port) as proxy, a_session(port=proxy.port) as session:
+        send(session, message())
+        counted = session.ready_count(main_queue())
+        proxy.hold_answers()
+
+        assert counted == 1
+        with pytest.raises(BrokerUnavailable, match="did not count"):
+            session.ready_count(main_queue())
 
 
 def test_a_stop_ends_the_wait_for_confirms_but_keeps_those_that_come_at_once(
