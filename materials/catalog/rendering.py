@@ -24,8 +24,8 @@ def render(markdown: str) -> SafeString:
 
     Raw HTML is shown as it is written. Headings begin at h2 and skip no level. Links go to http,
     https, mailto and within the site. An image of this site is shown; one of another host is a
-    link to it, so that reading sends no request elsewhere. Any string has a result, within about a second
-    of work: a text with more mark-up than that is shown as it is written.
+    link to it, so that reading sends no request elsewhere. Any string has a result, within a
+    second or two of work: a text with more mark-up than that is shown as it is written.
     """
     return _render(markdown, get_language())
 
@@ -44,9 +44,9 @@ class _TooMuch(Exception):
     """The text has more mark-up than is worth a worker's time."""
 
 
-# Each is 10 to 35 µs of work, whatever the text. 200 000 characters of prose take some 10 000,
-# 200 000 brackets would take 400 000.
-_STEPS = 25_000
+# Each is 10 to 35 µs of work, whatever the text. 200 000 characters of prose take 10 000 to
+# 40 000, 200 000 brackets would take 400 000.
+_STEPS = 50_000
 
 
 def _take_a_step(state: StateBlock | StateInline, *_: object) -> bool:
