@@ -20,6 +20,7 @@ from tests.processes.queues import Queues
 from tests.processes.relaying import (
     all_sent,
     complete_and_in_order,
+    free_lease,
     record,
     record_facts,
     record_row,
@@ -141,7 +142,7 @@ def test_a_frozen_broker_does_not_delay_the_end(run: Run, own_broker: RabbitNode
 
 
 def test_a_relay_lives_through_the_absences_of_its_database(
-    run: Run, own_postgres: OwnPostgres
+    run: Run, own_postgres: OwnPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run.use_database(own_postgres.create_database())
     (early,) = record_facts(1, prefix="early")
@@ -164,6 +165,19 @@ def test_a_relay_lives_through_the_absences_of_its_database(
     code = relay.terminate()
     own_postgres.resume()
     assert code == 0
+
+    monkeypatch.setattr("messaging.database_turns.TURN_LIMIT_SECONDS", 1.0)
+    eventually(_database_answers)
+    free_lease()
+    with relaying():
+        (before,) = record_facts(1, prefix="before")
+        eventually(lambda: sent_after_return(before))
+        own_postgres.pause()
+        time.sleep(3)  # a look hangs, loses its connection, and the next one cannot be made
+        own_postgres.resume()
+        eventually(_database_answers)
+        (after,) = record_facts(1, prefix="after")
+        eventually(lambda: sent_after_return(after), 40)
 
 
 def sent_after_return(row: OutboxMessage) -> bool:
