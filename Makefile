@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up test lint fmt schema messages
+.PHONY: help setup up test lint fmt schema messages screenshots
 .PHONY: lint-format lint-rules lint-types lint-imports lint-templates lint-migrations lint-schema
 
 BIN := .venv/bin
@@ -55,6 +55,9 @@ schema: setup ## Write docs/event.schema.json anew from the event types
 
 messages: setup ## Bring the translations up to date with the code and compile them
 	$(BIN)/python -m dev.messages
+
+screenshots: setup ## Pictures of the main pages, into docs/screenshots
+	$(BIN)/python -m dev.screenshots
 
 python3 = $(or $(PYTHON),python3)
 

@@ -1,6 +1,5 @@
 """Debian's Chromium, started once a worker, and windows into the running site."""
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from dev.chromium import ARGUMENTS, find_chromium
 from dev.free_ports import LOOPBACK
 from tests.catalogsite.server import serving
 from tests.environment import PROJECT, clean_environment
@@ -42,13 +42,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """A headless Chromium; fails in CI where none is installed, and skips at home."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    path = find_chromium()
     if path is None:
         missing("Chromium (Debian, Ubuntu: apt-get install chromium)")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser
         browser.close()
 

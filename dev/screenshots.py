@@ -1,0 +1,138 @@
+"""`make screenshots`: pictures of the main pages, into docs/screenshots/.
+
+A gunicorn of its own over a database of its own, filled with the samples; needs no broker. Exit
+3 where there is no Chromium.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from dev.chromium import ARGUMENTS, find_chromium
+from dev.free_ports import LOOPBACK, free_port
+
+PROJECT = Path(__file__).resolve().parent.parent
+PICTURES = PROJECT / "docs" / "screenshots"
+WIDE, NARROW = (1200, 760), (360, 640)
+CONFIGURATION = 3
+_START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One page as one visitor sees it."""
+
+    name: str
+    path: str
+    size: tuple[int, int] = WIDE
+    dark: bool = False
+    language: str = "en"
+
+
+PAGES = (
+    Picture("catalog", "/"),
+    Picture("catalog-dark", "/?q=queue", dark=True),
+    Picture("catalog-narrow-russian", "/", size=NARROW, language="ru"),
+    Picture("material", "/materials/article-107/"),
+    Picture("tags", "/tags/"),
+)
+
+
+def main() -> int:
+    chromium = find_chromium()
+    if chromium is None:
+        print("Chromium is not installed (Debian, Ubuntu: apt-get install chromium).")
+        return CONFIGURATION
+    with tempfile.TemporaryDirectory(prefix="catalogsite-pictures-") as folder:
+        environment = os.environ | {
+            "DATABASE_URL": f"sqlite:///{folder}/pages.sqlite3",
+            "SECRET_KEY": "k" * 50,
+            "LOG_LEVEL": "ERROR",
+        }
+        for command in (
+            ["manage.py", "migrate", "--verbosity=0"],
+            ["manage.py", "import_materials", "samples", "--publish"],
+            ["-m", "dev.screenshots", "deliver"],
+        ):
+            subprocess.run([sys.executable, *command], cwd=PROJECT, env=environment, check=True)
+        with _serving(environment) as address:
+            _take(chromium, address)
+    return 0
+
+
+def deliver() -> None:
+    """What the outbox holds, into the catalog at once, as its consumer would apply it."""
+    from catalogsite.start import read_settings
+
+    read_settings(serves_pages=False)
+    import django
+
+    django.setup()
+    from django.db import DEFAULT_DB_ALIAS, transaction
+
+    from materials.catalog.projection import apply
+    from messaging import registry
+    from messaging.envelope import decode
+    from messaging.models import OutboxMessage
+
+    bodies = OutboxMessage.objects.order_by("pk").values_list("body", flat=True)
+    with transaction.atomic():
+        apply([decode(bytes(body), registry.event_types()) for body in bodies], DEFAULT_DB_ALIAS)
+
+
+def _take(chromium: Path, address: str) -> None:
+    PICTURES.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        for picture in PAGES:
+            width, height = picture.size
+            page = browser.new_page(
+                base_url=address,
+                viewport={"width": width, "height": height},
+                color_scheme="dark" if picture.dark else "light",
+                locale=picture.language,
+            )
+            page.goto(picture.path)
+            page.screenshot(path=PICTURES / f"{picture.name}.png")
+            print(f"docs/screenshots/{picture.name}.png")
+            page.close()
+        browser.close()
+
+
+@contextmanager
+def _serving(environment: dict[str, str]) -> Iterator[str]:
+    port = free_port()
+    command = ["-m", "gunicorn", "catalogsite.wsgi", "--workers=1", f"--bind={LOOPBACK}:{port}"]
+    process = subprocess.Popen([sys.executable, *command], cwd=PROJECT, env=environment)
+    try:
+        _await_listening(process, port)
+        yield f"http://{LOOPBACK}:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _await_listening(process: "subprocess.Popen[bytes]", port: int) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex((LOOPBACK, port)) == 0:
+                return
+        time.sleep(0.05)
+    raise RuntimeError("gunicorn did not start")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["deliver"]:
+        deliver()
+    else:
+        sys.exit(main())
