@@ -15,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from messaging import redrives, registry
-from messaging.decision_log import Operator
+from messaging.decision_log import Operator, storable
 from messaging.envelope import decode
 from messaging.error_texts import sanitised
 from messaging.errors import PermanentError
@@ -112,7 +112,7 @@ def _keep(letter: DeadLetter, body: bytes, operator: Operator, *, using: str) ->
                     consumer=letter.consumer,
                     body=body,
                     sha256=digest,
-                    operator=operator.name,
+                    operator=storable(operator.name)[:150],
                 )
         except IntegrityError:
             known = corrections.get(consumer=letter.consumer, sha256=digest)

@@ -32,14 +32,19 @@ def entry(
     batch: OperatorBatch | None = None,
     detail: Mapping[str, Any] | None = None,
 ) -> OperatorDecision:
-    """One line, not saved yet."""
+    """One line, not saved yet; what no database stores of its texts stands as an escape."""
     return OperatorDecision(
         action=action,
-        operator=operator.name[:150],
+        operator=storable(operator.name)[:150],
         user_id=operator.user_id,
         source_ip=operator.source_ip,
         letter=letter,
-        note=note,
+        note=storable(note),
         batch=batch,
         detail=dict(detail or {}),
     )
+
+
+def storable(text: str) -> str:
+    """Without U+0000 and lone surrogates, which a page or a shell may hand over."""
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")

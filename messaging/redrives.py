@@ -4,7 +4,7 @@ Used by the decisions that send a letter again (`dead_letters`, `corrections`), 
 transaction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -68,13 +68,13 @@ def send(redrives: Sequence[Redrive], *, using: str) -> None:
     """Mark the letters requeued, give them a new attempt budget and the relay their bodies.
 
     Needs the caller's transaction, and in it the letters locked. A row of the letter that has
-    not gone yet is used again, so that a letter is on its way once.
+    not gone yet is replaced, so that a letter is on its way once. (Not changed: the relay may
+    have read it already, and would mark the new body by what it knows of the old.)
     """
     if not redrives:
         return
-    waiting = unsent([redrive.letter.pk for redrive in redrives], using=using)
     _start_new_budgets(redrives)
-    new: list[OutboxMessage] = []
+    take_back([redrive.letter.pk for redrive in redrives], using=using)
     for redrive in redrives:
         DeadLetter.objects.using(using).filter(pk=redrive.letter.pk).update(
             state=DeadLetter.State.REQUEUED,
@@ -83,18 +83,7 @@ def send(redrives: Sequence[Redrive], *, using: str) -> None:
             sent_fingerprint=redrive.event.fingerprint if redrive.event else None,
             correction=redrive.letter.correction,
         )
-        row = waiting.get(redrive.letter.pk)
-        if row is None:
-            new.append(OutboxMessage(letter=redrive.letter, **_columns(redrive)))
-        else:
-            OutboxMessage.objects.using(using).filter(pk=row.pk).update(
-                **_columns(redrive),
-                state=OutboxMessage.State.PENDING,
-                attempts=0,
-                last_error="",
-                due_at=Now(),
-            )
-    OutboxMessage.objects.using(using).bulk_create(new)
+    OutboxMessage.objects.using(using).bulk_create(_row(redrive) for redrive in redrives)
     wake_relay(using=using)
 
 
@@ -104,18 +93,19 @@ def take_back(letter_ids: Sequence[int], *, using: str) -> None:
     rows.exclude(state=OutboxMessage.State.SENT).delete()
 
 
-def _columns(redrive: Redrive) -> Mapping[str, object]:
+def _row(redrive: Redrive) -> OutboxMessage:
     letter, event = redrive.letter, redrive.event
-    return {
-        "consumer": letter.consumer,
-        "body": redrive.body,
-        "header_table": _carried(bytes(letter.header_table)),
-        "event_id": event.event_id if event else None,
-        "message_id": _short_string(letter, "message_id"),
-        "type": _short_string(letter, "type") or (event.type if event else ""),
-        "material_id": letter.material_id or "",
-        "revision": letter.revision,
-    }
+    return OutboxMessage(
+        letter=letter,
+        consumer=letter.consumer,
+        body=redrive.body,
+        header_table=_carried(bytes(letter.header_table)),
+        event_id=event.event_id if event else None,
+        message_id=_short_string(letter, "message_id"),
+        type=_short_string(letter, "type") or (event.type if event else ""),
+        material_id=letter.material_id or "",
+        revision=letter.revision,
+    )
 
 
 def _carried(header_table: bytes) -> bytes:

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models.functions import Now
 
 from messaging.dead_letters import MOST_AT_ONCE, Answer, chunks
-from messaging.decision_log import Operator
+from messaging.decision_log import Operator, storable
 from messaging.exit_codes import DONE, FAILED, MISUSED
 from messaging.letter_search import Selection
 from messaging.models import DeadLetter, OperatorBatch
@@ -48,9 +48,9 @@ class Deciding:
             return FAILED
         batch = OperatorBatch.objects.create(
             action=self._verb,
-            operator=self._by.name[:150],
+            operator=storable(self._by.name)[:150],
             user_id=self._by.user_id,
-            note=self._note,
+            note=storable(self._note),
             filters=wanted.as_json(),
             matched=matched,
         )

@@ -228,6 +228,15 @@ def test_whoever_decides_is_named_and_linked_to_the_account() -> None:
     assert lines[1].operator.endswith("(shell)")
 
 
+def test_a_note_that_no_database_stores_stands_as_its_escape() -> None:
+    letter = died(published())
+
+    Said("discard", letter.pk, "--reason", "a\0b\udcff", "--operator", "o\0" + "x" * 200)
+
+    line = OperatorDecision.objects.get()
+    assert (line.note, line.operator[:6]) == (r"a\x00b\udcff", r"o\x00x")
+
+
 def test_decisions_as_json() -> None:
     good, bad = died(published()), died(b"\xff")
 

@@ -11,6 +11,7 @@ from django.db import connection
 from materials.audit.models import AuditRecord
 from materials.catalog.models import CatalogEntry
 from messaging import dead_letters
+from messaging.corrections import correct
 from messaging.decision_log import Operator
 from messaging.envelope import Event
 from messaging.errors import MalformedEvent, TransientError
@@ -21,6 +22,7 @@ from messaging.models import (
     OutboxMessage,
     RelayLease,
 )
+from messaging.outbox_queue import mark_sent
 from tests.eventually import eventually
 from tests.messaging.at_once import at_once
 from tests.messaging.facts import published
@@ -303,6 +305,24 @@ def test_a_parked_redrive_goes_again_by_the_same_button_and_is_not_doubled(
     row = letter.redrives.get()
     assert (row.state, row.attempts, row.last_error) == ("pending", 0, "")
     assert actions(letter) == ["requeue", "requeue"]
+
+
+def test_a_row_that_the_relay_is_sending_cannot_pass_for_a_later_redrive(
+    run: Run, queues: Queues
+) -> None:
+    event = published()
+    letter = a_letter(queues, "audit", event, died_at=1_764_500_000)
+    requeue(letter)
+    (read_by_relay,) = OutboxMessage.objects.all()
+    a_letter(queues, "audit", event, died_at=1_764_500_007)  # a late copy opens it again
+    corrected = published(title="Corrected", eventId=event.event_id)
+    assert correct(letter.pk, corrected.body, operator=OLGA).done
+
+    mark_sent([read_by_relay], using="default")
+    relay_once()
+
+    (message,) = queues.wire.drain(queues.topology.main("audit"))
+    assert message.body == corrected.body
 
 
 def test_a_parked_redrive_may_be_given_up(run: Run, queues: Queues) -> None:
