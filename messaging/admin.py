@@ -18,8 +18,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from messaging import outbox_queue, registry
+from messaging.console.batches import BatchAdmin
 from messaging.console.letters import LetterAdmin
-from messaging.console.log_pages import BatchAdmin, DecisionAdmin
+from messaging.console.log_pages import DecisionAdmin
 from messaging.console.queues import QueueAdmin
 from messaging.models import (
     DeadLetter,

@@ -1,5 +1,6 @@
 """Which letters are meant: the filters that the shell and the admin share."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time
 from uuid import UUID
@@ -53,6 +54,13 @@ class Selection:
         if any("\0" in str(value) for value in asdict(self).values()):
             return among.none()
         return among.filter(wanted)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, str], *, search_payload: bool) -> "Selection":
+        """What `as_json` gave."""
+        moments = {name: as_moment(values[name]) for name in ("since", "until") if name in values}
+        texts = {name: value for name, value in values.items() if name not in moments}
+        return cls(**{**texts, **moments}, search_payload=search_payload)  # type: ignore[arg-type]
 
     def as_json(self) -> dict[str, str]:
         """What was asked for, to be kept with a decision over many."""

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from messaging import dead_letters, redrives
+from messaging import dead_letters, letter_batches, redrives
 from messaging.console import stories
 from messaging.console.filters import FIELDS, described, selection_of
 from messaging.console.rights import DISCARD, REQUEUE, VIEW, VIEW_PAYLOAD, needs, operator_of, page
@@ -31,12 +31,15 @@ from messaging.standing import superseded
 LIST_URL = "admin:messaging_deadletter_changelist"
 LETTER_URL = "admin:messaging_deadletter_change"
 
+BATCH_URL = "admin:messaging_operatorbatch_change"
+
 MOST_COUNTED = 10_000
+MOST_IN_A_REQUEST = 200
 MOST_SHOWN = 20
 LONGEST_NOTE = 2000
 
 VERBS = ("requeue", "discard", "restore")
-_RIGHTS = {"requeue": REQUEUE, "discard": DISCARD, "restore": DISCARD}
+RIGHTS = {"requeue": REQUEUE, "discard": DISCARD, "restore": DISCARD}
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Scope:
 @needs(VIEW)
 def decide(request: HttpRequest, verb: str) -> HttpResponse:
     """Ask on GET, act on POST; both need the verb's own right."""
-    require_right(request, _RIGHTS[verb])
+    require_right(request, RIGHTS[verb])
     scope = _scope(request, verb)
     if request.method != "POST":
         return _ask(request, verb, scope)
@@ -75,6 +78,8 @@ def decide(request: HttpRequest, verb: str) -> HttpResponse:
         return _ask(request, verb, scope, fault=_("Say why these letters are discarded."))
     if len(note) > LONGEST_NOTE:
         return _ask(request, verb, scope, fault=_("At most %d characters, please.") % LONGEST_NOTE)
+    if scope.selection is not None and _is_large(scope):
+        return _begin_batch(request, verb, scope, scope.selection, note)
     act = _act(request, verb, note)
     answers: list[Answer] = []
     try:
@@ -84,6 +89,25 @@ def decide(request: HttpRequest, verb: str) -> HttpResponse:
         messages.error(request, str(error))
     tell(request, verb, answers)
     return HttpResponseRedirect(_back(request, scope))
+
+
+def _is_large(scope: Scope) -> bool:
+    return scope.letters.order_by()[: MOST_IN_A_REQUEST + 1].count() > MOST_IN_A_REQUEST
+
+
+def _begin_batch(
+    request: HttpRequest, verb: str, scope: Scope, selection: Selection, note: str
+) -> HttpResponse:
+    batch = letter_batches.begin(
+        verb,
+        selection,
+        operator=operator_of(request),
+        note=note,
+        force=bool(request.POST.get("force")),
+        only_superseded=scope.superseded,
+    )
+    messages.success(request, _("It is carried out in the background. Here is how far it is."))
+    return HttpResponseRedirect(reverse(BATCH_URL, args=[batch.pk]))
 
 
 def tell(request: HttpRequest, verb: str, answers: Sequence[Answer]) -> None:
@@ -153,6 +177,7 @@ def _ask(request: HttpRequest, verb: str, scope: Scope, *, fault: str = "") -> H
         "filters": described(scope.selection) if scope.selection else "",
         "superseded": scope.superseded,
         "all": scope.selection is not None,
+        "is_large": scope.selection is not None and count > MOST_IN_A_REQUEST,
         "fault": fault,
         "note": request.POST.get("note", ""),
         "back": _back(request, scope),

@@ -1,4 +1,4 @@
-"""The decision log and the batches, to be read; both belong to nobody who could change them."""
+"""The decision log, to be read; nobody can change it."""
 
 from typing import Any
 
@@ -41,19 +41,3 @@ class DecisionAdmin(ReadOnlyAdmin):
     @admin.display(description=_("why"))
     def note_text(self, line: OperatorDecision) -> str:
         return inert(line.note[:200])
-
-
-class BatchAdmin(ReadOnlyAdmin):
-    """Decisions over many letters at once: how far each got."""
-
-    ordering = ("-id",)
-    list_display = (
-        "id",
-        "action",
-        "operator",
-        "created_at",
-        "matched",
-        "done",
-        "refused",
-        "finished_at",
-    )

@@ -1,0 +1,112 @@
+"""Large actions: how far each is, at what pace, what was refused, and how to stop the rest."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+
+from messaging import letter_batches
+from messaging.console.deciding import BATCH_URL, RIGHTS
+from messaging.console.rights import VIEW, needs, operator_of, page, require
+from messaging.console.spans import span
+from messaging.inert_text import inert
+from messaging.models import DeadLetter, OperatorBatch
+from messaging.read_only_admin import ReadOnlyAdmin
+
+
+class BatchAdmin(ReadOnlyAdmin):
+    """Decisions over many letters at once, the newest first."""
+
+    ordering = ("-id",)
+    list_display = ("what", "by", "created_at", "matched", "done", "refused", "standing")
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [path("<int:batch_id>/cancel/", cancel_batch, name="messaging_cancel_batch")]
+        return [*own, *super().get_urls()]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        return show_batch(request, object_id)
+
+    @admin.display(description=_("action"))
+    def what(self, batch: OperatorBatch) -> str:
+        return f"{batch.pk}: {batch.action}"
+
+    @admin.display(description=_("operator"))
+    def by(self, batch: OperatorBatch) -> str:
+        return inert(batch.operator)
+
+    @admin.display(description=_("state"))
+    def standing(self, batch: OperatorBatch) -> str:
+        sign, said = _standing(batch)
+        return format_html('<span class="sign {}">{}</span>', sign, said)
+
+
+@needs(VIEW)
+def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
+    """How far it is; asks again by itself only where the reader wants so."""
+    batch = _find(unquote(object_id))
+    handled = batch.done + batch.refused
+    ends = batch.finished_at or timezone.now()
+    seconds = (ends - batch.started_at).total_seconds() if batch.started_at else 0.0
+    pace = handled / seconds if seconds > 0 else 0.0
+    left = max(0, batch.matched - handled)
+    sign, said = _standing(batch)
+    context = {
+        "opts": OperatorBatch._meta,
+        "batch": batch,
+        "sign": sign,
+        "said": said,
+        "handled": handled,
+        "filters": inert(", ".join(f"{name}: {value}" for name, value in batch.filters.items())),
+        "is_going": batch.in_background and batch.finished_at is None,
+        "watched": bool(request.GET.get("watch")),
+        "pace": f"{pace:.0f}" if pace >= 10 else f"{pace:.1f}",
+        "took": span(seconds),
+        "left": span(left / pace) if pace else "",
+        "refusals": [(letter_id, inert(why)) for letter_id, why in batch.refusals],
+        "may_cancel": request.user.has_perm(RIGHTS.get(batch.action, VIEW)),
+        "letters_meta": DeadLetter._meta,
+    }
+    title = _now("Large action %d") % batch.pk
+    return render(request, "admin/messaging/batch.html", page(request, title, **context))
+
+
+@require_POST
+@needs(VIEW)
+def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
+    """Stop the rest; needs the right to the action itself."""
+    batch = _find(str(batch_id))
+    require(request, RIGHTS.get(batch.action, VIEW))
+    if letter_batches.cancel(batch.pk, operator=operator_of(request)):
+        messages.success(request, _now("Cancelled. What is done stays done."))
+    else:
+        messages.info(request, _now("It had ended already."))
+    return HttpResponseRedirect(reverse(BATCH_URL, args=[batch.pk]))
+
+
+def _find(text: str) -> OperatorBatch:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        batch = OperatorBatch.objects.filter(pk=int(text)).first()
+        if batch is not None:
+            return batch
+    raise Http404(_now("There is no such large action."))
+
+
+def _standing(batch: OperatorBatch) -> tuple[str, str]:
+    if batch.cancelled_at:
+        return "discarded", _now("cancelled")
+    if batch.finished_at:
+        return "resolved", _now("finished")
+    if not batch.in_background:
+        return "requeued", _now("in a shell")
+    return "requeued", _now("going on") if batch.started_at else _now("waits to begin")
