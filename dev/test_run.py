@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from dev.terminal import ensure_streams
 
 PROJECT = Path(__file__).resolve().parent.parent
 FAILED, CONFIGURATION, NO_TESTS = 1, 3, 5
+STOP_SECONDS = 60
 SERVICES = {"rabbitmq-server": find_rabbitmq, "postgresql": find_postgres}
 
 
@@ -124,7 +126,9 @@ def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -
         code = pytest.wait()
     except Stopped:
         pytest.send_signal(signal.SIGINT)
-        pytest.wait(30)
+        with suppress(subprocess.TimeoutExpired):
+            pytest.wait(STOP_SECONDS)
+        pytest.kill()
         raise
     return Result(database, code, _counts(report), time.monotonic() - began)
 

@@ -18,6 +18,12 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    from django.conf import settings as django_settings
+
+    django_settings.PASSWORD_HASHERS = ["tests.quick_passwords.QuickPasswordHasher"]
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(worker_id: str) -> None:
     """The test database: a file on SQLite (threads and locks behave as in life), never memory.
