@@ -27,6 +27,7 @@ from materials.refusals import (
     NotPublished,
     UnknownRevision,
 )
+from materials.search_keys import key_of
 from messaging import outbox
 from messaging.envelope import Event
 
@@ -190,7 +191,9 @@ def _put(content: Content, *, into: Material, actor: str) -> None:
     into.body = content.body
     into.language = content.language
     into.tags = list(content.tags)
-    into.search_key = "\n".join((into.material_id, content.title, *content.tags)).casefold()
+    into.search_key = key_of(
+        (into.material_id, content.title, *content.tags, content.summary, content.body)
+    )
     into.updated_by = actor
     into.updated_at = timezone.now()
 

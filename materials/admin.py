@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from materials.models import Material, Revision
+from materials.models import Material, Revision, Schedule
 from messaging.read_only_admin import ReadOnlyAdmin
 
 
@@ -10,7 +10,7 @@ from messaging.read_only_admin import ReadOnlyAdmin
 class MaterialAdmin(ReadOnlyAdmin):
     list_display = ("material_id", "title", "state", "revision", "differs", "updated_at")
     list_filter = ("state", "differs")
-    search_fields = ("search_key",)
+    search_fields = ("material_id", "title")
 
 
 @admin.register(Revision)
@@ -19,3 +19,10 @@ class RevisionAdmin(ReadOnlyAdmin):
     list_filter = ("kind",)
     search_fields = ("=material__material_id", "=event_id")
     ordering = ("-id",)
+
+
+@admin.register(Schedule)
+class ScheduleAdmin(ReadOnlyAdmin):
+    list_display = ("material_id", "act", "due_at", "state", "said", "actor", "settled_at")
+    list_filter = ("state", "act")
+    search_fields = ("=material__material_id",)

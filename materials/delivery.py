@@ -16,8 +16,10 @@ from uuid import UUID
 from django.db.models import F
 from django.utils import timezone
 
+from materials import holdups
 from materials.models import Material, Revision
 from materials.stations import (
+    Looking,
     Station,
     arrival_station,
     failed_station,
@@ -65,15 +67,27 @@ class _Records:
     letters: Mapping[tuple[str, UUID], dict[str, Any]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    now: datetime
+    look: Looking
+
+
 def journeys(
-    revisions: Iterable[Revision], *, newest: Mapping[str, int] | None = None
+    revisions: Iterable[Revision],
+    *,
+    newest: Mapping[str, int] | None = None,
+    explained: bool = True,
 ) -> dict[UUID, Journey]:
-    """The journey of each revision, by event id. `newest` is the last revision by material."""
+    """The journey of each revision, by event id. `newest` is the last revision by material.
+
+    Only what is `explained` says what it waits for, after a look at the broker where it is late.
+    """
     revisions = list(revisions)
     records = _read([revision.event_id for revision in revisions])
-    now = timezone.now()
+    asked = _Asked(now=timezone.now(), look=holdups.look if explained else None)
     return {
-        revision.event_id: _journey(revision, records, now=now, newest=newest or {})
+        revision.event_id: _journey(revision, records, asked, newest=newest or {})
         for revision in revisions
     }
 
@@ -84,11 +98,14 @@ def last_journeys(materials: Iterable[Material]) -> dict[str, Journey]:
         material__in=[material.material_id for material in materials if material.revision],
         number=F("material__revision"),
     ).defer("body", "summary")
-    return {journey.revision.material_id: journey for journey in journeys(last).values()}
+    return {
+        journey.revision.material_id: journey
+        for journey in journeys(last, explained=False).values()
+    }
 
 
 def _journey(
-    revision: Revision, records: _Records, *, now: datetime, newest: Mapping[str, int]
+    revision: Revision, records: _Records, asked: _Asked, *, newest: Mapping[str, int]
 ) -> Journey:
     message = records.messages.get(revision.event_id)
     handled = [
@@ -97,21 +114,27 @@ def _journey(
         if (receipt := records.receipts.get((name, revision.event_id)))
     ]
     saved = saved_station(revision.happened_at)
-    sent = sent_station(message, saved_at=revision.happened_at, handled=bool(handled), now=now)
+    sent = sent_station(
+        message,
+        saved_at=revision.happened_at,
+        handled=bool(handled),
+        now=asked.now,
+        look=asked.look,
+    )
     last = newest.get(revision.material_id, 0)
     return Journey(
         revision=revision,
         stations=[
             saved,
             sent,
-            *(_at(name, revision, records, sent=sent, now=now) for name in _consumer_names()),
+            *(_at(name, revision, records, asked, sent=sent) for name in _consumer_names()),
         ],
         replaced_by=last if last > revision.number else None,
     )
 
 
 def _at(
-    consumer: str, revision: Revision, records: _Records, *, sent: Station, now: datetime
+    consumer: str, revision: Revision, records: _Records, asked: _Asked, *, sent: Station
 ) -> Station:
     key = consumer, revision.event_id
     before = sent.at or revision.happened_at
@@ -120,7 +143,7 @@ def _at(
     letter, failure = records.letters.get(key), records.failures.get(key)
     if letter or failure:
         return failed_station(consumer, letter=letter, failure=failure, before=before)
-    return waiting_station(consumer, sent=sent, now=now)
+    return waiting_station(consumer, sent=sent, now=asked.now, look=asked.look)
 
 
 def _read(event_ids: list[UUID]) -> _Records:

@@ -1,5 +1,8 @@
 """The list of materials: searched, filtered, sorted and paged by its address alone."""
 
+from collections import defaultdict
+from collections.abc import Iterable
+
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -7,32 +10,37 @@ from django.views.decorators.http import require_safe
 
 from materials.delivery import last_journeys
 from materials.guard import needs
-from materials.models import Material
+from materials.listing import Selection, choices
+from materials.models import Material, Schedule
 from materials.views import PAGE_SIZE
 from messaging import pauses
-
-LONGEST_SEARCH = 200
 
 
 @require_safe
 @needs("materials.view_material")
 def list_materials(request: HttpRequest) -> HttpResponse:
     """All materials, the last edited first, each with the delivery of its last fact."""
-    words = request.GET.get("q", "").strip()[:LONGEST_SEARCH]
-    state = request.GET.get("state", "")
-    if state not in Material.State.values:
-        state = ""
-    found = Material.objects.matching(words).defer("body", "summary")
-    if state:
-        found = found.filter(state=state)
+    selection = Selection.from_query(request.GET.dict())
+    found = selection.materials().defer("body", "summary", "search_key")
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     journeys = last_journeys(page)
+    planned = _planned(page)
     context = {
         "page": page,
-        "rows": [(material, journeys.get(material.material_id)) for material in page],
-        "words": words.replace("\x00", "\N{REPLACEMENT CHARACTER}"),
-        "state": state,
-        "states": Material.State.choices,
+        "rows": [
+            (material, journeys.get(material.material_id), planned[material.material_id])
+            for material in page
+        ],
+        "selection": selection,
+        "choices": choices(),
         "paused": pauses.active(),
     }
     return render(request, "materials/list.html", context)
+
+
+def _planned(materials: Iterable[Material]) -> dict[str, list[Schedule]]:
+    found: dict[str, list[Schedule]] = defaultdict(list)
+    ids = [material.material_id for material in materials]
+    for schedule in Schedule.objects.pending().filter(material_id__in=ids):
+        found[schedule.material_id].append(schedule)
+    return found

@@ -26,6 +26,10 @@ class NotPublished(ActionRefused):
     """A draft, or a material that is withdrawn already, cannot be withdrawn."""
 
 
+class NotScheduled(ActionRefused):
+    """The planned act is done, failed or cancelled, or whoever planned it may not do it."""
+
+
 class DraftChanged(ActionRefused):
     """Somebody saved another draft since this one was opened; theirs stands."""
 

@@ -4,7 +4,7 @@ States: `settled`; `superseded` (handled, and newer news were there first); `wai
 `retrying`; `dead` (needs a person); `ahead` (not reached yet).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,11 +15,14 @@ from django.utils.formats import time_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from materials import holdups
+from materials.holdups import Look
 from messaging.envelope import MAX_ATTEMPT
 from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
 
 LATE_AFTER = timedelta(seconds=2)
+
+# Looks at the ways, to explain what is late; None where nobody reads an explanation.
+Looking = Callable[[], Look] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +48,12 @@ def saved_station(happened_at: datetime) -> Station:
 
 
 def sent_station(
-    message: Mapping[str, Any] | None, *, saved_at: datetime, handled: bool, now: datetime
+    message: Mapping[str, Any] | None,
+    *,
+    saved_at: datetime,
+    handled: bool,
+    now: datetime,
+    look: Looking,
 ) -> Station:
     """Whether the broker has confirmed. No message any more means: sent, and cleaned up since."""
     title = _("Sent")
@@ -62,7 +70,7 @@ def sent_station(
         name="sent",
         state="retrying" if message["attempts"] else "waiting",
         title=title,
-        says=_why_not_sent(message, saved_at=saved_at, handled=handled, now=now),
+        says=_why_not_sent(message, saved_at=saved_at, handled=handled, now=now, look=look),
     )
 
 
@@ -110,13 +118,14 @@ def failed_station(
     )
 
 
-def waiting_station(consumer: str, *, sent: Station, now: datetime) -> Station:
+def waiting_station(consumer: str, *, sent: Station, now: datetime, look: Looking) -> Station:
     """A consumer that has not answered: not reached, on the way, or waiting for something."""
     title = _title(consumer)
     if not sent.is_settled:
         return Station(name=consumer, state="ahead", title=title)
-    late = sent.at is not None and now - sent.at > LATE_AFTER
-    says = _why_not_handled(consumer) if late else _("On its way.")
+    says = _("On its way.")
+    if look is not None and sent.at is not None and now - sent.at > LATE_AFTER:
+        says = _why_not_handled(consumer, look())
     return Station(name=consumer, state="waiting", title=title, says=says)
 
 
@@ -142,15 +151,15 @@ def _from_letter(consumer: str, letter: Mapping[str, Any], *, before: datetime) 
 
 
 def _why_not_sent(
-    message: Mapping[str, Any], *, saved_at: datetime, handled: bool, now: datetime
+    message: Mapping[str, Any], *, saved_at: datetime, handled: bool, now: datetime, look: Looking
 ) -> str:
     if handled:
         return _("It has arrived; the broker's confirmation is being noted.")
     if message["attempts"] and message["due_at"] > now:
         return _("The broker did not take it. Trying again about %s.") % _clock(message["due_at"])
-    if now - saved_at <= LATE_AFTER:
+    if look is None or now - saved_at <= LATE_AFTER:
         return _("On its way.")
-    seen = holdups.look()
+    seen = look()
     if not seen.broker_answers:
         return _("The broker does not answer. It will be sent as soon as it does.")
     if not seen.relay_leads:
@@ -158,8 +167,7 @@ def _why_not_sent(
     return _("The broker has not confirmed yet.")
 
 
-def _why_not_handled(consumer: str) -> str:
-    seen = holdups.look()
+def _why_not_handled(consumer: str, seen: Look) -> str:
     if not seen.broker_answers:
         return _("The broker does not answer. It keeps what it has confirmed.")
     depth = seen.queues.get(consumer)

@@ -2,7 +2,16 @@
 
 from django.urls import path, register_converter
 
-from materials import acts, comparison_views, draft_views, list_views, preview, views
+from materials import (
+    acts,
+    bulk_views,
+    comparison_views,
+    draft_views,
+    list_views,
+    preview,
+    schedule_views,
+    views,
+)
 
 
 class MaterialIdConverter:
@@ -24,6 +33,8 @@ app_name = "materials"
 urlpatterns = [
     path("", list_views.list_materials, name="list"),
     path("new/", draft_views.create, name="new"),
+    path("bulk/", bulk_views.act_on_many, name="bulk"),
+    path("schedule/<int:number>/cancel/", schedule_views.cancel, name="cancel-schedule"),
     path("preview/", preview.preview_new, name="preview-new"),
     path("<material_id:material_id>/preview/", preview.preview_draft, name="preview"),
     path("<material_id:material_id>/edit/", draft_views.edit, name="edit"),
@@ -32,5 +43,6 @@ urlpatterns = [
     path("<material_id:material_id>/compare/", comparison_views.compare, name="compare"),
     path("<material_id:material_id>/restore/", comparison_views.restore, name="restore"),
     path("<material_id:material_id>/publish/", acts.publish, name="publish"),
+    path("<material_id:material_id>/schedule/", schedule_views.schedule, name="schedule"),
     path("<material_id:material_id>/withdraw/", acts.withdraw, name="withdraw"),
 ]

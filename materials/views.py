@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from materials.delivery import Journey, journeys
 from materials.guard import needs
-from materials.models import Material
+from materials.models import Material, Schedule
 
 PAGE_SIZE = 50
 
@@ -23,6 +23,7 @@ def show_history(request: HttpRequest, material_id: str) -> HttpResponse:
     found = journeys(page, newest={material.material_id: material.revision})
     context = {
         "material": material,
+        "planned": material.schedules.filter(state=Schedule.State.PENDING),
         "page": page,
         "rows": [
             (revision, found[revision.event_id], state_of(found[revision.event_id]))

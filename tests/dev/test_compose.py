@@ -30,7 +30,7 @@ from tests.processes.command import Command
 pytestmark = pytest.mark.any_database
 
 BIN = Path(sys.executable).parent
-APP_SERVICES = ("web", "relay", "catalog", "audit", "letters")
+APP_SERVICES = ("web", "relay", "catalog", "audit", "letters", "schedule")
 
 
 class Compose:

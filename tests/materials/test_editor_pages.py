@@ -122,6 +122,9 @@ def test_an_empty_list_says_how_to_begin(editor: Client) -> None:
         "q=%F0%9F%98%80",
         "state=%00",
         "state=nonsense&state=draft",
+        "tag=%00&language=%00&author=%00",
+        "tag=" + "x" * 5000,
+        "delivery=%00&sort=%00",
         "q=a&q=b&page=1&page=2",
     ],
 )

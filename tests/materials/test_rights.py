@@ -14,6 +14,7 @@ from materials.rights import grant
 pytestmark = pytest.mark.django_db
 
 groups = import_module("materials.migrations.0002_groups")
+authors = import_module("materials.migrations.0006_authors")
 
 
 @pytest.fixture
@@ -21,6 +22,7 @@ def _groups_as_migrated() -> None:
     """A flush after an earlier transactional test takes the groups away."""
     if not Group.objects.exists():
         groups.make_groups(apps, SimpleNamespace(connection=connection))
+        authors.grant_rights(apps, SimpleNamespace(connection=connection))
 
 
 def rights_of(group: str) -> set[str]:
@@ -37,6 +39,12 @@ def test_editors_own_the_materials_and_operators_look_after_delivery() -> None:
     assert rights_of("Editors") == set(groups.EDITORS)
     assert rights_of("Operators") >= set(groups.OPERATORS)
     assert not {right for right in rights_of("Operators") if right.startswith("materials.add")}
+
+
+@pytest.mark.usefixtures("_groups_as_migrated")
+def test_authors_write_drafts_and_nothing_else() -> None:
+    assert rights_of("Authors") == set(authors.AUTHORS)
+    assert not {right for right in rights_of("Authors") if "publish" in right or "draw" in right}
 
 
 def test_rights_can_be_granted_before_django_makes_its_permissions() -> None:
@@ -58,6 +66,7 @@ def test_rights_can_be_granted_before_django_makes_its_permissions() -> None:
         "publish_material": "Can publish material",
         "withdraw_material": "Can withdraw material",
         "view_revision": "Can view revision",
+        "view_schedule": "Can view schedule",
     }
 
 

@@ -1,0 +1,134 @@
+"""Publishing and withdrawing many materials: each in its own transaction, each with its result.
+
+Two steps. The list posts what was ticked, and a page says what will happen; its form posts the
+materials with the versions it showed, a slice at a time, and every answer tells the results so
+far and sends the next slice. So progress is seen, nothing outlasts a request, and a form that
+is sent twice changes nothing twice: what is published as it stands is refused.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from materials import actions
+from materials.forms import WithdrawForm, version_in
+from materials.guard import needs
+from materials.listing import Selection
+from materials.models import Material, is_material_id
+from materials.refusals import ActionRefused, InvalidMaterial
+
+RIGHTS = {"publish": "materials.publish_material", "withdraw": "materials.withdraw_material"}
+MOST = 1000
+SLICE = 25
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one material."""
+
+    material_id: str
+    done: bool
+    says: str
+
+
+@require_POST
+@needs("materials.view_material")
+def act_on_many(request: HttpRequest) -> HttpResponse:
+    """`act` on the ticked `material`s, or on `all` of a selection: first the page that asks."""
+    act = request.POST.get("act", "")
+    if act not in RIGHTS:
+        return redirect("materials:list")
+    if not request.user.has_perm(RIGHTS[act]):
+        raise PermissionDenied
+    if "items" in request.POST:
+        return _go_on(request, act)
+    return _ask(request, act, WithdrawForm())
+
+
+def _ask(request: HttpRequest, act: str, form: WithdrawForm, *, status: int = 200) -> HttpResponse:
+    materials = list(_chosen(request)[: MOST + 1])
+    able = [each for each in materials[:MOST] if _is_able(each, act)]
+    context = {
+        "act": act,
+        "able": able,
+        "unable": len(materials[:MOST]) - len(able),
+        "too_many": len(materials) > MOST,
+        "most": MOST,
+        "items": " ".join(f"{each.material_id}:{each.version}" for each in able),
+        "withdraw_form": form,
+    }
+    return render(request, "materials/bulk.html", context, status=status)
+
+
+def _go_on(request: HttpRequest, act: str) -> HttpResponse:
+    items = request.POST.get("items", "").split()[:MOST]
+    form = WithdrawForm(request.POST)
+    form.is_valid()
+    reason = form.cleaned_data.get("reason", "")
+    slice_, rest = (
+        (items[:SLICE], items[SLICE:]) if "HX-Request" in request.headers else (items, [])
+    )
+    user = cast(User, request.user)
+    results = [_act(act, item, reason=reason, user=user) for item in slice_]
+    before = version_in(request.POST.get("before", "0"))
+    context = {
+        "act": act,
+        "results": results,
+        "rest": " ".join(rest),
+        "reason": reason,
+        "count": before + len(results),
+        "total": before + len(items),
+        "done": sum(result.done for result in results),
+    }
+    fragment = "HX-Request" in request.headers
+    template = "materials/_bulk_results.html" if fragment else "materials/bulk_done.html"
+    return render(request, template, context)
+
+
+def _act(act: str, item: str, *, reason: str, user: User) -> Result:
+    material_id, _colon, version = item.partition(":")
+    if not is_material_id(material_id):
+        return Result(ascii(material_id)[1:-1][:64], False, _("There is no such material."))
+    try:
+        if act == "publish":
+            done = actions.publish(
+                material_id, actor=user.get_username(), user=user, version=version_in(version)
+            )
+            says = _("published as revision %d") % done.number
+        else:
+            done = actions.withdraw(
+                material_id, reason=reason, actor=user.get_username(), user=user
+            )
+            says = _("withdrawn as revision %d") % done.number
+    except InvalidMaterial as refusal:
+        return Result(material_id, False, " ".join(_sentences(refusal)))
+    except ActionRefused as refusal:
+        return Result(material_id, False, str(refusal))
+    return Result(material_id, True, says)
+
+
+def _sentences(refusal: InvalidMaterial) -> Iterator[str]:
+    for sentences in refusal.errors.values():
+        yield from sentences
+
+
+def _chosen(request: HttpRequest):  # type: ignore[no-untyped-def]
+    if request.POST.get("all"):
+        found = Selection.from_query(request.POST.dict()).materials()
+    else:
+        ids = filter(is_material_id, request.POST.getlist("material")[:MOST])
+        found = Material.objects.filter(material_id__in=list(ids))
+    return found.defer("body", "summary", "search_key")
+
+
+def _is_able(material: Material, act: str) -> bool:
+    if act == "publish":
+        return material.differs
+    return material.state == Material.State.PUBLISHED

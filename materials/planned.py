@@ -1,0 +1,82 @@
+"""The record of what is to be published or withdrawn at a set time."""
+
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class ScheduleQuerySet(models.QuerySet["Schedule"]):
+    def pending(self) -> Self:
+        return self.filter(state=Schedule.State.PENDING)
+
+
+class Schedule(models.Model):
+    """One planned act: pending, then done, failed (with the sentence) or cancelled."""
+
+    class Act(models.TextChoices):
+        PUBLISH = "publish", _("publish")
+        WITHDRAW = "withdraw", _("withdraw")
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    material = models.ForeignKey(
+        "materials.Material",
+        to_field="material_id",
+        on_delete=models.CASCADE,
+        related_name="schedules",
+        db_index=False,  # the unique constraint and the index below begin with it
+    )
+    act = models.CharField(max_length=8, choices=Act)
+    due_at = models.DateTimeField()
+    zone = models.CharField(max_length=64, help_text="The time zone in which it was set.")
+    reason = models.CharField(max_length=500, blank=True)
+    state = models.CharField(max_length=9, choices=State, default=State.PENDING)
+    said = models.CharField(
+        max_length=500, blank=True, help_text="Why it failed, or who cancelled it."
+    )
+    actor = models.CharField(max_length=150, help_text="Who planned it, by name, for ever.")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    settled_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ScheduleQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["due_at", "id"]
+        verbose_name = _("schedule")
+        verbose_name_plural = _("schedules")
+        default_permissions = ("view",)
+        constraints = [
+            models.UniqueConstraint(
+                fields=["material", "act"],
+                condition=models.Q(state="pending"),
+                name="schedule_one_pending_per_act",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["pending", "done", "failed", "cancelled"]),
+                name="schedule_state",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(act__in=["publish", "withdraw"]), name="schedule_act"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at", "id"],
+                condition=models.Q(state="pending"),
+                name="schedule_due",
+            ),
+            models.Index(fields=["material", "-id"], name="schedule_by_material"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.act} {self.material_id} at {self.due_at:%Y-%m-%d %H:%M:%S}"

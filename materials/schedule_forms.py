@@ -1,0 +1,97 @@
+"""The form of a planned act: a moment to the second, in a time zone that a person chooses."""
+
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from materials.forms import WithdrawForm
+from materials.models import Schedule
+
+ZONE_COOKIE = "zone"
+LATEST_YEAR = 9000
+
+
+class ScheduleForm(WithdrawForm):
+    """When, in which zone, and for a withdrawal why."""
+
+    when = forms.CharField(
+        label=_("When"),
+        required=False,
+        help_text=_("Day and time, to the second: 2026-12-01 12:00:00."),
+        widget=forms.TextInput(attrs={"type": "datetime-local", "step": "1"}),
+    )
+    zone = forms.CharField(label=_("Time zone"), required=False, widget=forms.Select)
+    field_order = ("when", "zone", "reason")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        widget = self.fields["zone"].widget
+        assert isinstance(widget, forms.Select)
+        widget.choices = [(name, name.replace("_", " ")) for name in _zones()]
+
+    @classmethod
+    def of(cls, planned: Schedule | None, request: HttpRequest) -> "ScheduleForm":
+        """The form of what is planned, or of nothing yet, in the zone that was used last."""
+        kept = request.COOKIES.get(ZONE_COOKIE, "")
+        if planned is None:
+            form = cls(initial={"zone": kept if kept in _zones() else settings.TIME_ZONE})
+            if kept not in _zones():
+                form.fields["zone"].widget.attrs["data-zone"] = "guess"
+            return form
+        local = planned.due_at.astimezone(ZoneInfo(planned.zone))
+        initial = {
+            "when": local.strftime("%Y-%m-%dT%H:%M:%S"),
+            "zone": planned.zone,
+            "reason": planned.reason,
+        }
+        return cls(initial=initial)
+
+    def clean_zone(self) -> str:
+        zone = str(self.cleaned_data["zone"]) or settings.TIME_ZONE
+        if zone not in _zones():
+            raise ValidationError(_("Choose a time zone from the list."))
+        return zone
+
+    def clean(self) -> dict[str, Any]:
+        """Turn the moment of that zone into the instant; a clock change may leave no such one."""
+        data = super().clean() or self.cleaned_data
+        zone = data.get("zone")
+        if zone and "when" in data:
+            try:
+                data["when"] = _instant(str(data["when"]), ZoneInfo(zone))
+            except ValidationError as fault:
+                self.add_error("when", fault)
+        return data
+
+
+def _instant(text: str, zone: ZoneInfo) -> datetime:
+    try:
+        naive = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValidationError(_("Give day and time like this: 2026-12-01 12:00:00.")) from error
+    if naive.tzinfo is not None or naive.year > LATEST_YEAR:
+        raise ValidationError(_("Give day and time like this: 2026-12-01 12:00:00."))
+    first, second = (naive.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
+    if first.utcoffset() != second.utcoffset():
+        raise ValidationError(
+            _("The clocks change then, and this moment comes twice or never. Choose another.")
+        )
+    try:
+        return first.astimezone(timezone.get_default_timezone())
+    except OverflowError as error:
+        raise ValidationError(_("Give a later moment.")) from error
+
+
+@lru_cache
+def _zones() -> tuple[str, ...]:
+    known = {name for name in available_timezones() if "/" in name and name[0].isupper()}
+    known -= {name for name in known if name.startswith(("Etc/", "SystemV/", "US/"))}
+    return tuple(sorted(known | {"UTC", settings.TIME_ZONE}))

@@ -1,0 +1,99 @@
+"""Setting, changing and cancelling the time at which a material is published or withdrawn."""
+
+from datetime import datetime
+from typing import cast
+from zoneinfo import ZoneInfo
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from materials import schedules
+from materials.guard import needs
+from materials.models import Material, Schedule
+from materials.refusals import ActionRefused, InvalidMaterial, TryAgain, UnknownMaterial
+from materials.schedule_forms import ZONE_COOKIE, ScheduleForm
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs("materials.view_material")
+def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
+    """The time of `act`, publish or withdraw, in a form. A fault stands beside its field (422)."""
+    act = request.POST.get("act") or request.GET.get("act") or Schedule.Act.PUBLISH
+    if act not in Schedule.Act.values:
+        raise Http404
+    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(act)]):
+        raise PermissionDenied
+    material = get_object_or_404(Material, material_id=material_id)
+    if request.method != "POST":
+        return _page(request, material, act, ScheduleForm.of(_planned(material, act), request))
+    form = ScheduleForm(request.POST)
+    if form.is_valid():
+        try:
+            planned = schedules.plan(
+                material_id,
+                act=act,
+                due_at=form.cleaned_data["when"],
+                zone=form.cleaned_data["zone"],
+                reason=form.cleaned_data["reason"],
+                user=cast(User, request.user),
+            )
+        except UnknownMaterial as refusal:
+            raise Http404(str(refusal)) from refusal
+        except (InvalidMaterial, TryAgain) as refusal:
+            form.show(refusal)
+        else:
+            messages.success(request, _said(material, planned))
+            response = redirect("materials:history", material_id)
+            response.set_cookie(
+                ZONE_COOKIE, planned.zone, max_age=365 * 24 * 3600, samesite="Lax", httponly=True
+            )
+            return response
+    return _page(request, material, act, form, status=422)
+
+
+@require_POST
+@needs("materials.view_material")
+def cancel(request: HttpRequest, number: int) -> HttpResponse:
+    """Take a planned act back; needs the right to the act itself."""
+    planned = Schedule.objects.filter(pk=number).first() if number < 2**63 else None
+    if planned is None:
+        raise Http404
+    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(planned.act)]):
+        raise PermissionDenied
+    try:
+        schedules.cancel(number, actor=cast(User, request.user).get_username())
+    except ActionRefused as refusal:
+        messages.warning(request, str(refusal))
+    else:
+        messages.success(request, _("It stays as it is: the planned time is cancelled."))
+    return redirect("materials:history", planned.material_id)
+
+
+def _page(
+    request: HttpRequest, material: Material, act: str, form: ScheduleForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "material": material,
+        "act": act,
+        "form": form,
+        "planned": _planned(material, act),
+        "past": material.schedules.exclude(state=Schedule.State.PENDING).order_by("-id")[:10],
+    }
+    return render(request, "materials/schedule.html", context, status=status)
+
+
+def _planned(material: Material, act: str) -> Schedule | None:
+    return material.schedules.filter(state=Schedule.State.PENDING, act=act).first()
+
+
+def _said(material: Material, planned: Schedule) -> str:
+    moment: datetime = planned.due_at.astimezone(ZoneInfo(planned.zone))
+    values = {"title": material.title, "when": f"{moment:%Y-%m-%d %H:%M:%S} {planned.zone}"}
+    if planned.act == Schedule.Act.PUBLISH:
+        return _("“%(title)s” will be published at %(when)s.") % values
+    return _("“%(title)s” will be withdrawn at %(when)s.") % values

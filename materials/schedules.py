@@ -1,0 +1,132 @@
+"""Publishing and withdrawing at a set time: set, changed, cancelled, and carried out once.
+
+A schedule is one row. Whoever carries it out holds that row for the transaction that also holds
+the act, so the act and its end state stand or fall together: several runners, and one that was
+stopped half-way, carry it out once.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from materials import actions
+from materials.content import reason_faults, tidied_reason
+from materials.locking import one_transaction
+from materials.models import Material, Schedule, is_material_id
+from materials.refusals import (
+    ActionRefused,
+    InvalidMaterial,
+    NotScheduled,
+    TryAgain,
+    UnknownMaterial,
+)
+
+RIGHTS = {
+    Schedule.Act.PUBLISH: "materials.publish_material",
+    Schedule.Act.WITHDRAW: "materials.withdraw_material",
+}
+
+
+def plan(
+    material_id: str, *, act: str, due_at: datetime, zone: str, user: User, reason: str = ""
+) -> Schedule:
+    """Set the time of the act, or change it where one is set already.
+
+    Raises InvalidMaterial for the moment or the reason, UnknownMaterial.
+    """
+    reason = tidied_reason(reason) if act == Schedule.Act.WITHDRAW else ""
+    faults = {"reason": reason_faults(reason)}
+    if due_at <= timezone.now():
+        faults["when"] = [_("That moment has passed. Give a later one.")]
+    if any(faults.values()):
+        raise InvalidMaterial({field: found for field, found in faults.items() if found})
+    if not is_material_id(material_id) or not _exists(material_id):
+        raise UnknownMaterial(_("There is no material “%s”.") % ascii(material_id)[1:-1])
+    values = {
+        "due_at": due_at,
+        "zone": zone,
+        "reason": reason,
+        "actor": user.get_username(),
+        "user": user,
+    }
+    with one_transaction():
+        try:
+            planned, _made = Schedule.objects.pending().update_or_create(
+                material_id=material_id, act=act, defaults=values
+            )
+        except IntegrityError as error:
+            raise TryAgain(_("Somebody set another time at this moment. Try again.")) from error
+    return planned
+
+
+def cancel(number: int, *, actor: str) -> Schedule:
+    """Take a planned act back. Raises NotScheduled where it is done, failed or cancelled."""
+    with one_transaction():
+        planned = Schedule.objects.pending().select_for_update(of=("self",)).filter(pk=number)
+        found = planned.select_related("material").first()
+        if found is None:
+            raise NotScheduled(_("That is not planned any more."))
+        _settle(found, Schedule.State.CANCELLED, said=actor)
+    return found
+
+
+def carry_out_next(*, now: datetime, passing_over: Collection[int] = ()) -> Schedule | None:
+    """Carry out the earliest that is due and that nobody else has in hand; None where none is.
+
+    What is refused is kept as failed, with the sentence. Raises TryAgain, and the database's
+    errors: then nothing has changed.
+    """
+    with transaction.atomic():
+        due = Schedule.objects.pending().filter(due_at__lte=now).exclude(pk__in=passing_over)
+        planned = (
+            due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at", "id").first()
+        )
+        if planned is None:
+            return None
+        try:
+            with transaction.atomic():
+                _act(planned)
+        except TryAgain as refusal:
+            refusal.add_note(f"schedule {planned.pk}")
+            raise ScheduleBusy(planned.pk) from refusal
+        except ActionRefused as refusal:
+            _settle(planned, Schedule.State.FAILED, said=str(refusal))
+        else:
+            _settle(planned, Schedule.State.DONE)
+    return planned
+
+
+class ScheduleBusy(Exception):
+    """Its material was in use for too long; `args[0]` is the schedule's number. Try later."""
+
+
+def next_due() -> datetime | None:
+    """When the earliest planned act is due."""
+    return (
+        Schedule.objects.pending().order_by("due_at", "id").values_list("due_at", flat=True).first()
+    )
+
+
+def _act(planned: Schedule) -> None:
+    user = planned.user
+    if user is None or not user.has_perm(RIGHTS[Schedule.Act(planned.act)]):
+        raise NotScheduled(_("%s has no right to do this any more.") % planned.actor)
+    if planned.act == Schedule.Act.PUBLISH:
+        actions.publish(planned.material_id, actor=planned.actor, user=user)
+    else:
+        actions.withdraw(planned.material_id, reason=planned.reason, actor=planned.actor, user=user)
+
+
+def _settle(planned: Schedule, state: str, *, said: str = "") -> None:
+    planned.state = state
+    planned.said = said[:500]
+    planned.settled_at = timezone.now()
+    planned.save(update_fields=["state", "said", "settled_at"])
+
+
+def _exists(material_id: str) -> bool:
+    return Material.objects.filter(material_id=material_id).exists()

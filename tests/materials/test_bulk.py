@@ -1,0 +1,160 @@
+"""Publishing and withdrawing many at once: each by itself, each with a result."""
+
+import pytest
+from django.test import Client
+
+from materials import actions
+from materials.bulk_views import SLICE
+from materials.models import Material, Revision
+from tests.materials.makers import draft, facts, person, published
+from tests.materials.test_editor_pages import EVERYTHING, text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def editor(client: Client) -> Client:
+    client.force_login(person(*EVERYTHING))
+    return client
+
+
+def ask(editor: Client, act: str, *material_ids: str, **fields: str):
+    return editor.post("/editor/bulk/", {"act": act, "material": material_ids, **fields})
+
+
+def test_first_the_page_says_what_will_happen_and_nothing_has(editor: Client) -> None:
+    draft("a", title="First")
+    draft("b", title="Second")
+    published("c")
+
+    text = text_of(ask(editor, "publish", "a", "b", "c"))
+
+    assert "Publish 2 materials" in text
+    assert "1 of the chosen is published as it stands and is left out." in text
+    assert "First" in text
+    assert len(facts()) == 1
+
+
+def test_each_is_done_by_itself_with_a_result_for_each(editor: Client) -> None:
+    draft("a")
+    draft("b")
+    draft("c")
+    items = ask(editor, "publish", "a", "b", "c").context["items"]
+    actions.edit("b", title="Changed meanwhile", actor="grace")
+
+    response = editor.post("/editor/bulk/", {"act": "publish", "items": f"{items} gone:1 ??:1"})
+
+    results = {each.material_id: (each.done, each.says) for each in response.context["results"]}
+    assert results["a"] == (True, "published as revision 1")
+    assert results["b"][0] is False
+    assert "grace saved another draft" in results["b"][1]
+    assert results["c"][0] is True
+    assert "There is no material" in results["gone"][1]
+    assert {material for material, _, _ in facts()} == {"a", "c"}
+    assert "2 of 5 done" in text_of(response)
+
+
+def test_sending_the_form_twice_publishes_once(editor: Client) -> None:
+    draft("a")
+    items = ask(editor, "publish", "a").context["items"]
+
+    for _ in range(2):
+        response = editor.post("/editor/bulk/", {"act": "publish", "items": items})
+
+    assert response.context["results"][0].done is False
+    assert len(facts()) == 1
+
+
+def test_a_withdrawal_of_many_keeps_its_reason(editor: Client) -> None:
+    published("a")
+    published("b")
+    draft("c")
+    page = ask(editor, "withdraw", "a", "b", "c")
+    assert "1 of the chosen is not published" in text_of(page)
+
+    editor.post(
+        "/editor/bulk/",
+        {"act": "withdraw", "items": page.context["items"], "reason": "Out of date."},
+    )
+
+    assert set(Revision.objects.filter(number=2).values_list("material_id", "reason")) == {
+        ("a", "Out of date."),
+        ("b", "Out of date."),
+    }
+
+
+def test_a_reason_that_cannot_be_kept_withdraws_nothing_and_says_why(editor: Client) -> None:
+    published("a")
+
+    response = editor.post(
+        "/editor/bulk/", {"act": "withdraw", "items": "a:1", "reason": "x" * 501}
+    )
+
+    assert "At most 500 characters fit" in response.context["results"][0].says
+    assert len(facts()) == 1
+
+
+def test_everything_that_is_found_can_be_chosen_at_once(editor: Client) -> None:
+    for number in range(60):
+        draft(f"article-{number:02}", tags=["yes" if number < 55 else "no"])
+
+    page = ask(editor, "publish", all="yes", tag="yes")
+
+    assert len(page.context["able"]) == 55
+
+
+def test_progress_is_told_slice_by_slice(editor: Client) -> None:
+    for number in range(SLICE + 3):
+        draft(f"article-{number:02}")
+    items = ask(editor, "publish", all="yes").context["items"]
+
+    first = editor.post(
+        "/editor/bulk/", {"act": "publish", "items": items}, headers={"HX-Request": "true"}
+    )
+    assert len(facts()) == SLICE
+    assert f"{SLICE} of {SLICE + 3}" in text_of(first)
+    assert 'hx-trigger="load"' in first.content.decode()
+
+    second = editor.post(
+        "/editor/bulk/",
+        {"act": "publish", "items": first.context["rest"], "before": str(SLICE)},
+        headers={"HX-Request": "true"},
+    )
+    assert len(facts()) == SLICE + 3
+    assert "hx-trigger" not in second.content.decode()
+    assert f"All {SLICE + 3} were taken up" in text_of(second)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"act": "explode"},
+        {"act": "publish"},
+        {"act": "publish", "items": "\x00 :: a:\x00 " + "x" * 5000},
+        {"act": "publish", "items": "a:1", "before": "\x00"},
+        {"act": "publish", "material": ["\x00", "x" * 99]},
+        {"act": "publish", "all": "yes", "q": "\x00", "tag": "\x00"},
+    ],
+)
+def test_odd_requests_change_nothing_and_are_no_error(editor: Client, fields: dict) -> None:
+    draft()
+
+    response = editor.post("/editor/bulk/", fields, follow=True)
+
+    assert response.status_code == 200
+    assert facts() == []
+
+
+@pytest.mark.parametrize("right", ["publish", "withdraw"])
+def test_acts_on_many_need_the_right_to_the_act(client: Client, right: str) -> None:
+    client.force_login(person("view", "change"))
+    published()
+    actions.edit("article-107", title="New", actor="ada")
+
+    assert ask(client, right, "article-107").status_code == 403
+    assert client.post("/editor/bulk/", {"act": right, "items": "article-107:2"}).status_code == 403
+    assert client.get("/editor/bulk/").status_code == 405
+    assert len(facts()) == 1
+    assert "Publish the ticked" not in client.get("/editor/").content.decode()
+    assert Material.objects.get().title == "New"

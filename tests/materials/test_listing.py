@@ -1,0 +1,269 @@
+"""The list's search, filters and orders, the same on both databases."""
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from materials import actions
+from materials.listing import DELIVERIES, SORTS, STATES, Selection
+from materials.models import Material
+from materials.search_keys import LONGEST_KEY, key_of
+from messaging.models import InboxReceipt, OutboxMessage
+from tests.materials.makers import draft, failure, letter, person, published, receipt, sent
+from tests.materials.test_editor_pages import EVERYTHING, text_of
+
+pytestmark = pytest.mark.django_db
+
+
+def found(**query: str) -> list[str]:
+    return [material.material_id for material in Selection.from_query(query).materials()]
+
+
+# --- search ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "queues",
+        "QUEUES that",
+        "forg",
+        "article-107",
+        "107",
+        "article 107",
+        "Ёлка",
+        "ёЛКИ",
+        "deep",
+        "tagged",
+        "summary",
+        "straße",
+        "STRASSE",
+        "a_b",
+        "e\u0301te\u0301",
+        "  queues   forgive  ",
+        "C++",
+    ],
+)
+def test_words_of_id_title_summary_tags_and_text_are_found_by_their_beginnings(words: str) -> None:
+    draft(
+        title="Queues that forgive",
+        summary="A summary.",
+        body="Something deep, Ёлки, Straße, a_b, été in C++.",
+        tags=["tagged so"],
+    )
+    draft("other", title="Another", body="Nothing of it.")
+
+    expected = ["article-107"]
+    if words == "Ёлка":
+        expected = []  # A beginning, not a form of the word.
+    assert found(q=words) == expected
+
+
+@pytest.mark.parametrize(
+    "words", ["ueues", "forgive never", "***", "%", "'", "\\", "\x00", "&|!:*"]
+)
+def test_what_is_not_there_is_not_found(words: str) -> None:
+    draft(title="Queues that forgive")
+
+    assert found(q=words) == []
+
+
+@pytest.mark.parametrize("words", ["it's", "queues & forgive", "':*", "x:*|y", "a <-> b", "\\'"])
+def test_signs_of_a_query_language_are_signs(words: str) -> None:
+    draft(title="It's queues, forgive x y a b")
+
+    found(q=words)
+
+
+def test_the_search_follows_the_draft() -> None:
+    draft(title="Before")
+    actions.edit("article-107", title="After", actor="ada")
+
+    assert found(q="before") == []
+    assert found(q="after") == ["article-107"]
+
+
+def test_the_longest_text_can_be_saved_and_found() -> None:
+    words = " ".join(f"{number:05}я" for number in range(24_000))
+    draft(body=words)
+
+    assert found(q="00007я") == ["article-107"]
+    assert len(key_of([words])) <= LONGEST_KEY
+    assert len(key_of(["я" * 199_000 + " x"])) < 100
+
+
+def test_a_text_of_one_letter_words_beyond_latin_can_be_saved() -> None:
+    draft(body=" ".join(chr(0x20000 + number) for number in range(40_000)))
+
+    assert found(q=chr(0x20000 + 5)) == ["article-107"]
+
+
+# --- filters -----------------------------------------------------------------------------------
+
+
+def test_each_state_finds_its_own() -> None:
+    draft("a-draft")
+    published("b-published")
+    published("c-changed")
+    actions.edit("c-changed", title="New", actor="ada")
+    published("d-withdrawn")
+    actions.withdraw("d-withdrawn", actor="ada")
+
+    assert found(state="draft") == ["a-draft"]
+    assert set(found(state="published")) == {"b-published", "c-changed"}
+    assert found(state="changed") == ["c-changed"]
+    assert found(state="withdrawn") == ["d-withdrawn"]
+    assert found(state="scheduled") == []
+
+
+def test_each_delivery_finds_what_the_rows_tell() -> None:
+    draft("z-draft")
+    published("a-waiting")
+    published("b-sent")
+    sent("b-sent", 1)
+    published("c-arrived")
+    sent("c-arrived", 1)
+    receipt("c-arrived", 1)
+    published("d-parked")
+    OutboxMessage.objects.filter(material_id="d-parked").update(state="failed")
+    published("e-dead")
+    sent("e-dead", 1)
+    letter("e-dead", 1)
+    published("f-audit-dead")
+    sent("f-audit-dead", 1)
+    receipt("f-audit-dead", 1)
+    letter("f-audit-dead", 1, "audit")
+    published("g-retrying")
+    sent("g-retrying", 1)
+    failure("g-retrying", 1)
+    published("h-again")
+    sent("h-again", 1)
+    receipt("h-again", 1)
+    actions.withdraw("h-again", actor="ada")
+
+    assert sorted(found(delivery="waiting")) == ["a-waiting", "h-again"]
+    assert sorted(found(delivery="sent")) == ["b-sent", "g-retrying"]
+    assert sorted(found(delivery="arrived")) == ["c-arrived"]
+    assert sorted(found(delivery="trouble")) == ["d-parked", "e-dead", "f-audit-dead"]
+
+
+def test_a_letter_that_was_settled_is_no_trouble() -> None:
+    published()
+    sent("article-107", 1)
+    receipt("article-107", 1)
+    letter("article-107", 1, state="resolved")
+
+    assert found(delivery="trouble") == []
+    assert found(delivery="arrived") == ["article-107"]
+
+
+def test_tag_language_and_author_find_exactly_their_own() -> None:
+    draft("a", tags=["one", "two"], language="en")
+    draft("b", tags=["one two"], language="en-GB", actor="grace")
+    draft("c", tags=['"one"'])
+
+    assert found(tag="one") == ["a"]
+    assert found(tag="one two") == ["b"]
+    assert found(tag='"one"') == ["c"]
+    assert found(language="en") == ["a"]
+    assert found(author="grace") == ["b"]
+    assert found(tag="one", author="grace") == []
+
+
+def test_orders() -> None:
+    draft("b", title="Alpha")
+    draft("a", title="Beta")
+    draft("c", title="Alpha")
+    actions.edit("b", title="Alpha", body="Edited.", actor="ada")
+
+    assert found() == ["b", "c", "a"]
+    assert found(sort="oldest") == ["a", "c", "b"]
+    assert found(sort="title") == ["b", "c", "a"]
+    assert found(sort="id") == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("state", ["", *STATES])
+@pytest.mark.parametrize("delivery", ["", *DELIVERIES])
+def test_every_combination_has_an_answer(state: str, delivery: str) -> None:
+    published()
+
+    for sort in ("", *SORTS):
+        found(
+            q="queues",
+            state=state,
+            delivery=delivery,
+            sort=sort,
+            tag="t",
+            language="en",
+            author="a",
+        )
+
+
+# --- the page ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def editor(client: Client) -> Client:
+    client.force_login(person(*EVERYTHING))
+    return client
+
+
+def test_the_address_keeps_the_selection_from_page_to_page(editor: Client) -> None:
+    for number in range(60):
+        draft(f"article-{number:02}", tags=["t"], language="ru")
+
+    page = editor.get("/editor/?q=queues&tag=t&language=ru&sort=title").content.decode()
+
+    assert "q=queues&amp;tag=t&amp;language=ru&amp;sort=title&amp;page=2" in page
+    assert '<option value="title" selected>' in page
+    assert '<option value="ru" selected>' in page
+
+
+def test_the_list_asks_a_constant_number_of_questions_whatever_is_on_it(editor: Client) -> None:
+    def questions() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            editor.get("/editor/?state=published&delivery=sent&q=queues&sort=title")
+        return len(captured)
+
+    published("article-0")
+    sent("article-0", 1)
+    for_one = questions()
+    for number in range(1, 60):
+        published(f"article-{number}")
+        sent(f"article-{number}", 1)
+        failure(f"article-{number}", 1)
+
+    assert questions() == for_one <= 16
+
+
+def test_a_withdrawal_that_arrived_is_not_said_to_be_in_the_catalog(editor: Client) -> None:
+    published()
+    actions.withdraw("article-107", actor="ada")
+    sent("article-107", 2)
+    receipt("article-107", 2)
+
+    assert "withdrawn out of the catalog revision 2" in text_of(editor.get("/editor/"))
+
+
+def test_texts_are_not_read_for_the_list(editor: Client) -> None:
+    draft(body="A very long text.")
+
+    with CaptureQueriesContext(connection) as captured:
+        editor.get("/editor/")
+
+    assert not [query for query in captured if '"body"' in query["sql"]]
+
+
+def test_a_receipt_of_an_older_revision_is_no_arrival_of_the_last() -> None:
+    published()
+    sent("article-107", 1)
+    receipt("article-107", 1)
+    actions.edit("article-107", title="Second", actor="ada")
+    actions.publish("article-107", actor="ada")
+    sent("article-107", 2)
+
+    assert InboxReceipt.objects.count() == 1
+    assert found(delivery="arrived") == []
+    assert found(delivery="sent") == ["article-107"]
+    assert Material.objects.get().revision == 2

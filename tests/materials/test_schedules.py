@@ -1,0 +1,365 @@
+"""Publishing and withdrawing at a set time: planned, changed, cancelled, carried out once."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.test import Client
+from django.utils import timezone
+
+from materials import actions, schedules
+from materials.models import Material, Revision, Schedule
+from materials.refusals import InvalidMaterial, NotScheduled, TryAgain, UnknownMaterial
+from materials.schedule_runner import ScheduleRunner
+from messaging.database_turns import DatabaseTurns
+from messaging.process import DONE, FAILED, Lifetime
+from tests.materials.at_once import at_once
+from tests.materials.makers import draft, facts, person, published
+from tests.materials.test_editor_pages import EVERYTHING, text_of
+
+pytestmark = pytest.mark.django_db
+
+SOON = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def _inside_the_test_transaction(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database turn renews its connection; inside a test's transaction it must not."""
+    mark = request.node.get_closest_marker("django_db")
+    if not mark.kwargs.get("transaction"):
+        monkeypatch.setattr(DatabaseTurns, "insist", lambda self, work, **_: work())
+
+
+@pytest.fixture
+def ada() -> User:
+    return person(*EVERYTHING)
+
+
+@pytest.fixture
+def editor(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def plan(user: User, act: str = "publish", *, reason: str = "", **when: float) -> Schedule:
+    due_at = timezone.now() + (timedelta(**when) if when else SOON)
+    return schedules.plan(
+        "article-107", act=act, due_at=due_at, zone="UTC", user=user, reason=reason
+    )
+
+
+def make_due() -> None:
+    Schedule.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+
+
+def run_once() -> int:
+    with Lifetime(catch_signals=False) as lifetime:
+        return ScheduleRunner(lifetime, once=True).run()
+
+
+# --- planning ----------------------------------------------------------------------------------
+
+
+def test_planning_again_changes_the_time(ada: User) -> None:
+    draft()
+    first = plan(ada, hours=1)
+
+    second = plan(ada, hours=2)
+
+    assert first.pk == second.pk
+    assert Schedule.objects.get().due_at == second.due_at
+
+
+def test_publishing_and_withdrawing_can_both_be_planned(ada: User) -> None:
+    draft()
+    plan(ada, "publish", hours=1)
+    plan(ada, "withdraw", hours=2, reason="Over.")
+
+    assert [(each.act, each.reason) for each in Schedule.objects.all()] == [
+        ("publish", ""),
+        ("withdraw", "Over."),
+    ]
+
+
+def test_a_moment_that_has_passed_cannot_be_planned(ada: User) -> None:
+    draft()
+
+    with pytest.raises(InvalidMaterial) as refusal:
+        plan(ada, seconds=-1)
+
+    assert set(refusal.value.errors) == {"when"}
+
+
+@pytest.mark.parametrize("material_id", ["unknown", "\x00", "Not an id"])
+def test_only_what_is_there_can_be_planned(ada: User, material_id: str) -> None:
+    with pytest.raises(UnknownMaterial):
+        schedules.plan(
+            material_id, act="publish", due_at=timezone.now() + SOON, zone="UTC", user=ada
+        )
+
+
+def test_what_is_done_or_cancelled_cannot_be_cancelled(ada: User) -> None:
+    draft()
+    planned = plan(ada)
+    schedules.cancel(planned.pk, actor="ada")
+
+    with pytest.raises(NotScheduled):
+        schedules.cancel(planned.pk, actor="ada")
+    make_due()
+    assert run_once() == DONE
+    assert facts() == []
+
+
+# --- carrying out ------------------------------------------------------------------------------
+
+
+def test_nothing_happens_before_the_time(ada: User) -> None:
+    draft()
+    plan(ada)
+
+    assert run_once() == DONE
+    assert facts() == []
+
+
+def test_what_is_due_happens_under_the_name_of_who_planned_it(ada: User) -> None:
+    draft()
+    plan(ada)
+    plan(ada, "withdraw", hours=2, reason="Over.")
+    make_due()
+
+    assert run_once() == DONE
+    assert facts() == [
+        ("article-107", "material.published", 1),
+        ("article-107", "material.withdrawn", 2),
+    ]
+    assert list(Revision.objects.values_list("actor", "reason", "user__username")) == [
+        ("ada", "Over.", "ada"),
+        ("ada", "", "ada"),
+    ]
+    assert set(Schedule.objects.values_list("state", flat=True)) == {"done"}
+    assert run_once() == DONE
+    assert len(facts()) == 2
+
+
+def test_the_draft_is_published_as_it_stands_then(ada: User) -> None:
+    draft(title="Before")
+    plan(ada)
+    actions.edit("article-107", title="After", actor="grace")
+    make_due()
+
+    run_once()
+
+    assert Revision.objects.get().title == "After"
+
+
+def test_what_is_refused_is_kept_with_the_sentence_and_holds_nobody_up(ada: User) -> None:
+    published(title="Already out")
+    plan(ada)
+    draft("other")
+    schedules.plan("other", act="publish", due_at=timezone.now() + SOON, zone="UTC", user=ada)
+    make_due()
+
+    assert run_once() == FAILED
+    failed = Schedule.objects.get(material_id="article-107")
+    assert failed.state == "failed"
+    assert "is published as it stands" in failed.said
+    assert Material.objects.get(material_id="other").state == "published"
+
+
+@pytest.mark.parametrize("loss", ["right", "account", "user"])
+def test_who_may_not_publish_any_more_does_not_publish_by_a_plan(ada: User, loss: str) -> None:
+    draft()
+    plan(ada)
+    if loss == "right":
+        ada.user_permissions.clear()
+    elif loss == "account":
+        User.objects.update(is_active=False)
+    else:
+        ada.delete()
+    make_due()
+
+    assert run_once() == FAILED
+    assert facts() == []
+    assert "ada has no right" in Schedule.objects.get().said
+
+
+def test_a_busy_material_is_tried_again_and_holds_nobody_up(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft()
+    plan(ada)
+    draft("other")
+    schedules.plan("other", act="publish", due_at=timezone.now() + SOON, zone="UTC", user=ada)
+    make_due()
+    real = actions.publish
+
+    def busy(material_id: str, **options: object) -> Revision:
+        if material_id == "article-107":
+            raise TryAgain("busy")
+        return real(material_id, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(actions, "publish", busy)
+    assert run_once() == FAILED
+    assert [material for material, _, _ in facts()] == ["other"]
+    monkeypatch.setattr(actions, "publish", real)
+
+    assert run_once() == DONE
+    assert [material for material, _, _ in facts()] == ["other", "article-107"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_stop_between_act_and_mark_leaves_neither(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft()
+    plan(ada)
+    make_due()
+
+    def die(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(schedules, "_settle", die)
+    with pytest.raises(KeyboardInterrupt):
+        schedules.carry_out_next(now=timezone.now())
+    assert facts() == []
+    monkeypatch.undo()
+
+    assert run_once() == DONE
+    assert len(facts()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_several_runners_carry_each_plan_out_once() -> None:
+    user = person(*EVERYTHING)
+    for number in range(12):
+        draft(f"article-{number}", title=f"Title {number}")
+        schedules.plan(
+            f"article-{number}",
+            act="publish",
+            due_at=timezone.now() + SOON,
+            zone="UTC",
+            user=user,
+        )
+    make_due()
+
+    def run() -> None:
+        while True:
+            try:
+                if schedules.carry_out_next(now=timezone.now()) is None:
+                    return
+            except (schedules.ScheduleBusy, OperationalError):
+                continue
+
+    at_once([run] * 3)
+
+    assert len(facts()) == 12
+    assert Revision.objects.count() == 12
+    assert not Schedule.objects.exclude(state="done").exists()
+
+
+def test_an_idle_runner_looks_again_no_later_than_the_next_plan(ada: User) -> None:
+    draft()
+    with Lifetime(catch_signals=False) as lifetime:
+        runner = ScheduleRunner(lifetime)
+        assert runner._pause() == timedelta(seconds=0.5)
+        plan(ada, seconds=0.3)
+        assert timedelta(0) < runner._pause() <= timedelta(seconds=0.3)
+
+
+# --- the pages ---------------------------------------------------------------------------------
+
+
+def test_a_time_is_set_in_the_zone_that_was_chosen(editor: Client) -> None:
+    draft(title="Queues that forgive")
+
+    response = editor.post(
+        "/editor/article-107/schedule/",
+        {"act": "publish", "when": "2999-07-01T12:00:05", "zone": "Europe/Berlin"},
+        follow=True,
+    )
+
+    assert Schedule.objects.get().due_at == datetime(2999, 7, 1, 10, 0, 5, tzinfo=UTC)
+    assert "will be published at 2999-07-01 12:00:05 Europe/Berlin" in text_of(response)
+    assert "to be published" in text_of(editor.get("/editor/"))
+    assert "to be published" in text_of(editor.get("/editor/?state=scheduled"))
+    again = editor.get("/editor/article-107/schedule/?act=publish").content.decode()
+    assert 'value="2999-07-01T12:00:05"' in again
+    assert '<option value="Europe/Berlin" selected>' in again
+    assert (
+        '<option value="Europe/Berlin" selected>'
+        in editor.get("/editor/article-107/schedule/?act=withdraw").content.decode()
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"when": ""}, "when"),
+        ({"when": "soon"}, "when"),
+        ({"when": "2001-01-01T00:00:00"}, "when"),
+        ({"when": "2999-07-01T12:00:00+02:00"}, "when"),
+        ({"when": "9999-12-31T23:59:59"}, "when"),
+        ({"when": "0001-01-01T00:00:00"}, "when"),
+        ({"when": "2027-03-28T02:30:00"}, "when"),
+        ({"when": "2027-10-31T02:30:00"}, "when"),
+        ({"when": "\x00"}, "when"),
+        ({"zone": "Europe/Nowhere"}, "zone"),
+        ({"zone": "\x00"}, "zone"),
+        ({"act": "withdraw", "reason": "x" * 501}, "reason"),
+    ],
+)
+def test_what_cannot_be_planned_is_told_beside_its_field(
+    editor: Client, fields: dict[str, str], field: str
+) -> None:
+    published()
+    sent = {"act": "publish", "when": "2999-07-01T12:00:00", "zone": "Europe/Berlin", **fields}
+
+    response = editor.post("/editor/article-107/schedule/", sent)
+
+    assert response.status_code == 422
+    assert set(response.context["form"].errors) == {field}
+    assert not Schedule.objects.exists()
+
+
+def test_a_plan_is_cancelled_with_one_click(editor: Client, ada: User) -> None:
+    draft()
+    number = plan(ada).pk
+
+    response = editor.post(f"/editor/schedule/{number}/cancel/", follow=True)
+
+    assert "the planned time is cancelled" in text_of(response)
+    assert Schedule.objects.get().state == "cancelled"
+    again = editor.post(f"/editor/schedule/{number}/cancel/", follow=True)
+    assert "not planned any more" in text_of(again)
+    assert "cancelled by ada" in text_of(editor.get("/editor/article-107/schedule/"))
+
+
+@pytest.mark.parametrize("number", ["0", "7", str(2**63), "9" * 99])
+def test_there_is_no_cancelling_what_is_not_there(editor: Client, number: str) -> None:
+    assert editor.post(f"/editor/schedule/{number}/cancel/").status_code == 404
+
+
+@pytest.mark.parametrize("act", ["", "explode", "\x00"])
+def test_an_act_that_does_not_exist_is_not_found(editor: Client, act: str) -> None:
+    draft()
+
+    code = editor.get("/editor/article-107/schedule/", {"act": act}).status_code
+    assert code == (200 if act == "" else 404)
+
+
+@pytest.mark.parametrize("right", ["publish", "withdraw"])
+def test_a_plan_needs_the_right_to_the_act(client: Client, right: str) -> None:
+    user = person("view", *({"publish", "withdraw"} - {right}))
+    client.force_login(user)
+    draft()
+    number = plan(user, right).pk
+    fields = {"act": right, "when": "2999-07-01T12:00:00", "zone": "UTC"}
+
+    assert client.get(f"/editor/article-107/schedule/?act={right}").status_code == 403
+    assert client.post("/editor/article-107/schedule/", fields).status_code == 403
+    assert client.post(f"/editor/schedule/{number}/cancel/").status_code == 403
+    assert Schedule.objects.get().state == "pending"
+    assert "cancel-schedule" not in client.get("/editor/").content.decode()
