@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dev import guardian, packages
+from dev.chromium import find_chromium
 from dev.postgres import ClusterFailed, PostgresCluster
 from dev.postgres import find_binaries as find_postgres
 from dev.rabbitmq import NodeFailed, RabbitNode
@@ -25,7 +26,11 @@ from dev.terminal import ensure_streams
 PROJECT = Path(__file__).resolve().parent.parent
 FAILED, CONFIGURATION, NO_TESTS = 1, 3, 5
 STOP_SECONDS = 60
-SERVICES = {"rabbitmq-server": find_rabbitmq, "postgresql": find_postgres}
+SERVICES = {
+    "rabbitmq-server": find_rabbitmq,
+    "postgresql": find_postgres,
+    "chromium": find_chromium,
+}
 
 
 class Stopped(BaseException):
@@ -78,7 +83,7 @@ def _missing_services() -> list[str]:
     for package, find in SERVICES.items():
         if find() is None and packages.can_install():
             try:
-                packages.install(package, purpose="the tests start private servers of it.")
+                packages.install(package, purpose="the tests start it.")
             except packages.InstallFailed as error:
                 print(error, file=sys.stderr)
         if find() is None:
