@@ -22,6 +22,8 @@ from messaging.console.batches import BatchAdmin
 from messaging.console.letters import LetterAdmin
 from messaging.console.log_pages import DecisionAdmin
 from messaging.console.queues import QueueAdmin
+from messaging.console.rights import operator_of
+from messaging.decision_log import entry
 from messaging.models import (
     DeadLetter,
     FailedAttempt,
@@ -34,6 +36,8 @@ from messaging.models import (
 )
 from messaging.outbox import wake_relay
 from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin, preview
+
+LOGGED_ROWS = 100
 
 
 class _KnownNames(admin.SimpleListFilter):
@@ -130,7 +134,12 @@ class OutboxMessageAdmin(FactAdmin):
             rows = queryset.filter(state=OutboxMessage.State.FAILED)
             for row in rows[: CappedPaginator.MOST]:
                 self.log_change(request, row, "Try again")
+            tried = list(rows.values_list("pk", flat=True)[:LOGGED_ROWS])
             count = outbox_queue.retry_failed(using=queryset.db, among=queryset)
+            detail = {"rows": tried, "count": count}
+            if count:
+                action = OperatorDecision.Action.RETRY_OUTBOX
+                entry(action, operator_of(request), detail=detail).save(using=queryset.db)
             wake_relay(using=queryset.db)
         said = ngettext(
             "%(count)d failed message will be tried again.",

@@ -26,11 +26,18 @@ class BatchAdmin(ReadOnlyAdmin):
     """Decisions over many letters at once, the newest first."""
 
     ordering = ("-id",)
+    change_list_template = "admin/messaging/console_list.html"
     list_display = ("what", "by", "created_at", "matched", "done", "refused", "standing")
 
     def get_urls(self) -> list[URLPattern]:
         own = [path("<int:batch_id>/cancel/", cancel_batch, name="messaging_cancel_batch")]
         return [*own, *super().get_urls()]
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = page(request, _now("Large actions"), here="batches")
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def change_view(
         self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any

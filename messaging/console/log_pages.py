@@ -4,11 +4,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from messaging.console.rights import page
 from messaging.inert_text import inert
 from messaging.models import OperatorDecision
 from messaging.read_only_admin import ReadOnlyAdmin
@@ -22,6 +24,13 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_filter = ("action",)
     list_select_related = False
     exclude = ("detail",)
+    change_list_template = "admin/messaging/console_list.html"
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        context = page(request, _now("Decision log"), here="log")
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # A difference may be 64 kB, and quotes a payload: it is shown on the letter's page.

@@ -11,7 +11,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from messaging.models import FailedAttempt, InboxReceipt, OutboxMessage, RelayLease
+from messaging.models import (
+    FailedAttempt,
+    InboxReceipt,
+    OperatorDecision,
+    OutboxMessage,
+    RelayLease,
+)
 from messaging.read_only_admin import PREVIEW_BYTES, CappedPaginator, preview
 
 SCRIPT = "<script>alert(1)</script></pre><img src=x onerror=alert(2)>"
@@ -316,3 +322,16 @@ def test_a_post_without_a_token_is_refused(staff: Callable[..., Client]) -> None
     assert try_again(strict, row).status_code == 403
     row.refresh_from_db()
     assert row.state == "failed"
+
+
+def test_a_retry_of_parked_rows_is_in_the_decision_log(staff: Callable[..., Client]) -> None:
+    row = parked()
+    client = staff("view_outboxmessage", "retry_outboxmessage")
+
+    client.post(
+        "/admin/messaging/outboxmessage/",
+        {"action": "try_again", "_selected_action": [str(row.pk)]},
+    )
+
+    line = OperatorDecision.objects.get()
+    assert (line.action, line.detail) == ("retry_outbox", {"rows": [row.pk], "count": 1})
