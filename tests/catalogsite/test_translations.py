@@ -24,7 +24,8 @@ COMPLETE = (
     "templates/registration/",
     "templates/4",
     "templates/5",
-    "materials/catalog/",
+    "templates/materials/",
+    "materials/",
 )
 
 
