@@ -1,9 +1,15 @@
 """Fixtures for every test; see CONTRIBUTING for a list of what there is."""
 
+from collections.abc import Iterator
+
 import pytest
+from django.conf import settings as django_settings
+from django.db import connections
 from hypothesis import HealthCheck, settings
 
-from tests.environment import run_folder
+from catalogsite.databases import read_database
+from tests.environment import PROJECT, run_folder
+from tests.processes.database import database_of_run, drop_database, fresh_database
 
 pytest_plugins = [
     "tests.broker_node",
@@ -19,22 +25,26 @@ settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from django.conf import settings as django_settings
-
     django_settings.PASSWORD_HASHERS = ["tests.quick_passwords.QuickPasswordHasher"]
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(worker_id: str) -> None:
-    """The test database: a file on SQLite (threads and locks behave as in life), never memory.
+def django_db_keepdb() -> bool:
+    """The test database is there already, migrated (see below)."""
+    return True
 
-    Its name is this run's and this worker's own, so that runs may share one server.
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(worker_id: str) -> Iterator[None]:
+    """The test database: a copy of the one that was migrated once for the whole run.
+
+    On SQLite a file, never memory: threads and locks behave as in life. Its name is this run's
+    and this worker's own, so that runs may share one server.
     """
-    from django.conf import settings
-
-    default = settings.DATABASES["default"]
-    run = run_folder().name.rpartition("-")[2]
-    if default["ENGINE"].endswith("sqlite3"):
-        default["TEST"]["NAME"] = str(run_folder() / f"test-{worker_id}.sqlite3")
-    else:
-        default["TEST"]["NAME"] = f"test_{run}_{worker_id}".lower()
+    name = f"test_{run_folder().name.rpartition('-')[2]}_{worker_id}".lower()
+    url = fresh_database(database_of_run(), name=name)
+    entry = read_database(url, name="DATABASE_URL", root=PROJECT)
+    django_settings.DATABASES["default"]["TEST"]["NAME"] = entry["NAME"]
+    yield
+    connections.close_all()
+    drop_database(url, run_url=database_of_run())

@@ -1,7 +1,6 @@
 """`make up` for real, in a copy of the checkout: what it shows, and that nothing stays behind."""
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -16,10 +15,10 @@ import pytest
 
 from dev import processes
 from dev.free_ports import LOOPBACK
-from tests.environment import DATABASE_GIVEN, PROJECT, clean_environment, run_folder
+from tests.environment import PROJECT, clean_environment
 from tests.eventually import eventually
 from tests.processes.command import Command
-from tests.processes.database import drop_database, empty_database
+from tests.processes.database import database_of_run, drop_database, empty_database
 
 LEFT_OUT = (".git", ".venv", ".env", "var", "staticfiles", "__pycache__", ".*_cache", ".hypothesis")
 BOOT_SECONDS = 120
@@ -43,7 +42,7 @@ def checkout(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
     """Nobody listens at AMQP's own port for us, and the database is one of this test's own."""
-    run_url = os.environ[DATABASE_GIVEN] or f"sqlite:///{run_folder()}/run.sqlite3"
+    run_url = database_of_run()
     url = empty_database(run_url)
     yield clean_environment() | {
         "HOME": str(tmp_path / "home"),

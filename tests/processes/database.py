@@ -1,5 +1,6 @@
-"""A committed database for tests that run real processes, copied from a migrated template."""
+"""Databases for tests, copied from one that was migrated once a run."""
 
+import os
 import shutil
 import subprocess
 import uuid
@@ -12,19 +13,25 @@ import psycopg
 from django.db import connections
 
 from catalogsite.databases import read_database
-from tests.environment import PROJECT, clean_environment, run_folder
+from tests.environment import DATABASE_GIVEN, PROJECT, clean_environment, run_folder
 from tests.file_lock import locked
 from tests.processes.command import manage
 
 
-def fresh_database(run_url: str) -> str:
+def database_of_run() -> str:
+    """The URL that the run was given: a PostgreSQL server, or else a file in its folder."""
+    return os.environ[DATABASE_GIVEN] or f"sqlite:///{run_folder()}/run.sqlite3"
+
+
+def fresh_database(run_url: str, *, name: str = "") -> str:
     """The URL of a new, migrated database on the server (or beside the file) of the run."""
-    name = f"d{uuid.uuid4().hex[:12]}"
+    name = name or f"d{uuid.uuid4().hex[:12]}"
     if run_url.startswith("sqlite:"):
         path = run_folder() / f"{name}.sqlite3"
         shutil.copyfile(_sqlite_template(), path)
         return f"sqlite:///{path}"
     template = _postgres_template(run_url)
+    _execute(run_url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     _execute(run_url, f"CREATE DATABASE {name} TEMPLATE {template}")
     return _with_database(run_url, name)
 

@@ -4,7 +4,6 @@ The ORM of the test process works on the same database, so a test writes and rea
 usual; no `django_db` mark (that is the other database, inside a transaction).
 """
 
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,9 +13,9 @@ import pytest
 from pytest_django import DjangoDbBlocker, Settings
 
 from dev.rabbitmq import RabbitNode
-from tests.environment import DATABASE_GIVEN, run_folder
 from tests.processes.command import Command, manage
 from tests.processes.database import (
+    database_of_run,
     drop_database,
     environment_for,
     fresh_database,
@@ -113,7 +112,7 @@ def run(
     shared node, in the namespace of the test."""
     if {"db", "transactional_db"} & set(request.fixturenames):
         pytest.fail("`run` brings its own database: leave the django_db mark out", pytrace=False)
-    run_url = os.environ[DATABASE_GIVEN] or f"sqlite:///{run_folder()}/run.sqlite3"
+    run_url = database_of_run()
     with ExitStack() as stack:
         url = fresh_database(run_url)
         stack.callback(drop_database, url, run_url=run_url)
