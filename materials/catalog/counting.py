@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from django.core.cache import cache
 
-from materials.catalog.models import CatalogEntry, CatalogQuerySet
+from materials.catalog.models import CatalogQuerySet
 
 # Up to here every question is answered anew; counting so many takes milliseconds.
 COUNTED_EACH_TIME = 10_000
@@ -23,21 +23,27 @@ def count(entries: CatalogQuerySet, *, name: str) -> int:
 
     `name` tells one set of entries from others.
     """
-    few = entries.order_by().values("pk")[: COUNTED_EACH_TIME + 1].count()
+    kept: int | None = cache.get(_key(f"count {name}"))
+    if kept is not None:
+        return kept
+    few = count_a_few(entries, name=name)
     return few if few <= COUNTED_EACH_TIME else keep(entries.order_by().count, name=f"count {name}")
 
 
-def keep_when_many(work_out: Callable[[], Answer], *, name: str) -> Answer:
-    """What `work_out` finds by looking at every entry; kept for a while where they are many."""
-    published = CatalogEntry.objects.published()
-    if published.values("pk")[COUNTED_EACH_TIME : COUNTED_EACH_TIME + 1].exists():
-        return keep(work_out, name=name)
-    return work_out()
+def count_a_few(entries: CatalogQuerySet, *, name: str) -> int:
+    """Exact up to 10 000 entries; 10 001 where there are more, or were a minute ago."""
+    many = _key(f"many {name}")
+    if cache.get(many):
+        return COUNTED_EACH_TIME + 1
+    few = entries.order_by().values("pk")[: COUNTED_EACH_TIME + 1].count()
+    if few > COUNTED_EACH_TIME:
+        cache.set(many, True, timeout=KEPT_SECONDS)
+    return few
 
 
 def keep(work_out: Callable[[], Answer], *, name: str) -> Answer:
     """The answer of at most a minute ago, or of 100 times as long ago as it takes to find."""
-    key = f"catalog:{sha256(name.encode('utf-8', 'replace')).hexdigest()}"
+    key = _key(name)
     kept: Answer | None = cache.get(key)
     if kept is not None:
         return kept
@@ -46,3 +52,7 @@ def keep(work_out: Callable[[], Answer], *, name: str) -> Answer:
     taken = time.monotonic() - began
     cache.set(key, answer, timeout=max(KEPT_SECONDS, KEPT_PER_SECOND_OF_WORK * taken))
     return answer
+
+
+def _key(name: str) -> str:
+    return f"catalog:{sha256(name.encode('utf-8', 'replace')).hexdigest()}"

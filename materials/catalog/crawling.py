@@ -35,7 +35,7 @@ def show_sitemap(request: HttpRequest) -> HttpResponse:
 @require_safe
 @conditional_page
 def show_sitemap_part(request: HttpRequest, part: int) -> HttpResponse:
-    """The materials of one part, in the order of their ids; 404 past the last one."""
+    """The materials of one part, the newest first; 404 past the last one."""
     if not 1 <= part <= _files():
         raise Http404
     return _addresses(request, part=part)
@@ -64,11 +64,8 @@ def _files() -> int:
 
 
 def _addresses(request: HttpRequest, *, part: int) -> HttpResponse:
-    rows = (
-        CatalogEntry.objects.filter(visible=True)
-        .order_by("material_id")
-        .values_list("material_id", "published_at")
-    )
+    # In the order of an index that holds both columns.
+    rows = CatalogEntry.objects.published().values_list("material_id", "published_at")
     first = (part - 1) * ADDRESSES_A_FILE
     # Ids need no escapes, in URLs as in XML; 50 000 calls of reverse() would take a second.
     pattern = escape(request.build_absolute_uri(reverse("catalog:material", args=["x"])))

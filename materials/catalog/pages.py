@@ -5,25 +5,35 @@ from typing import overload
 
 from django.core.paginator import Page, Paginator
 
-from materials.catalog.counting import count
+from materials.catalog.counting import COUNTED_EACH_TIME, count_a_few
 from materials.catalog.models import CatalogEntry, CatalogQuerySet
 
 PAGE_SIZE = 20
 
 
 def page_of(entries: CatalogQuerySet, number: str, *, name: str) -> Page[CatalogEntry]:
-    """That page, or the nearest one there is; `name` tells these entries from others."""
-    return Paginator(_Rows(entries, name=name), PAGE_SIZE).get_page(number)
+    """That page, or the nearest one there is; `name` tells these entries from others.
+
+    A list ends after 10 000 entries (`is_cut` of the page then): to count and to pass over more
+    of them takes too long for a page.
+    """
+    rows = _Rows(entries, name=name)
+    page = Paginator(rows, PAGE_SIZE).get_page(number)
+    page.is_cut = rows.is_cut  # type: ignore[attr-defined]
+    return page
 
 
 class _Rows(Sequence[CatalogEntry]):
     """What the paginator counts and slices: first the ids, then the rows that have them."""
 
     def __init__(self, entries: CatalogQuerySet, *, name: str) -> None:
-        self._entries, self._name = entries, name
+        self._entries = entries
+        found = count_a_few(entries, name=name)
+        self._count = min(found, COUNTED_EACH_TIME)
+        self.is_cut = found > COUNTED_EACH_TIME
 
     def __len__(self) -> int:
-        return count(self._entries, name=self._name)
+        return self._count
 
     @overload
     def __getitem__(self, place: int) -> CatalogEntry: ...
