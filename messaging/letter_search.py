@@ -51,7 +51,7 @@ class Selection:
             wanted &= Q(died_at__lt=self.until)
         if self.text:
             wanted &= _holding(self.text, in_payload=self.search_payload)
-        if any("\0" in str(value) for value in asdict(self).values()):
+        if not all(_is_storable(str(value)) for value in asdict(self).values()):
             return among.none()
         return among.filter(wanted)
 
@@ -98,3 +98,8 @@ def _holding(text: str, *, in_payload: bool) -> Q:
         found |= Q(body_text__icontains=text)
     event_id = as_uuid(text)
     return found if event_id is None else found | Q(event_id=event_id)
+
+
+def _is_storable(text: str) -> bool:
+    """Whether a letter could hold it; PostgreSQL refuses even the question for what is not."""
+    return "\0" not in text and not any("\ud800" <= char <= "\udfff" for char in text)

@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandParser
 
 from messaging import registry
-from messaging.decision_log import Operator
+from messaging.decision_log import Operator, storable
 from messaging.letter_search import ALL, Selection, as_moment
 from messaging.models import DeadLetter
 
@@ -81,7 +81,7 @@ def letter_id(text: str) -> int:
 
 def operator(name: str) -> Operator:
     """The name given, with the account of that name where there is one."""
-    account = get_user_model()._default_manager.filter(username=name).first()
+    account = get_user_model()._default_manager.filter(username=storable(name)).first()
     return Operator(name=name, user_id=account.pk if account else None)
 
 

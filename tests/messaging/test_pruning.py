@@ -189,7 +189,8 @@ def test_receipts_of_long_ago_go_and_the_audit_stays() -> None:
 def test_receipts_younger_than_the_oldest_letter_stay_and_so_do_those_it_is_about() -> None:
     before, same, after = (published(f"article-{name}") for name in ("before", "same", "after"))
     handled(before, at=LONG_AGO - timedelta(days=2))
-    handled(same, at=LONG_AGO - timedelta(days=2))
+    sibling = published("article-same", 2)
+    handled(same, sibling, at=LONG_AGO - timedelta(days=2))
     handled(after, at=LONG_AGO + timedelta(days=2))
     letter = of_long_ago(died(same, consumer="audit", reason="FactConflict"), "discarded")
     DeadLetter.objects.filter(pk=letter.pk).update(changed_at=NOW)
@@ -198,7 +199,7 @@ def test_receipts_younger_than_the_oldest_letter_stay_and_so_do_those_it_is_abou
 
     assert f"letter {letter.pk} is not resolved" in said.out
     kept = {str(row.event_id) for row in InboxReceipt.objects.all()}
-    assert kept == {same.event_id, after.event_id}
+    assert kept == {same.event_id, sibling.event_id, after.event_id}
     of_long_ago(letter, "resolved")
     Said()
     assert not InboxReceipt.objects.exists()
