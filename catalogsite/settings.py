@@ -108,7 +108,7 @@ ROOT_URLCONF = "catalogsite.urls"
 WSGI_APPLICATION = "catalogsite.wsgi.application"
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "catalogsite.admin_door.GuardedAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -138,6 +138,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "catalogsite.outages.OutageMiddleware",
 ]
 
 TEMPLATES = [

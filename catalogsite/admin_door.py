@@ -1,0 +1,41 @@
+"""The admin's door: anonymous to the login, signed in without the right to the 403 page."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from django.contrib.admin import AdminSite
+from django.contrib.admin.apps import AdminConfig
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class GuardedAdminSite(AdminSite):
+    """Django sends everybody without the right to a second login; ours says no to the known."""
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:
+        guarded = super().admin_view(view, cacheable)
+
+        @wraps(guarded)
+        def door(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            if request.user.is_authenticated and not self.has_permission(request):
+                raise PermissionDenied
+            return guarded(request, *args, **kwargs)
+
+        return cast(View, door)
+
+    def login(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """The login form, or 403 for somebody who is signed in and may not enter."""
+        if request.user.is_authenticated and not self.has_permission(request):
+            raise PermissionDenied
+        return super().login(request, extra_context)
+
+
+class GuardedAdminConfig(AdminConfig):
+    """In INSTALLED_APPS in place of django.contrib.admin."""
+
+    default_site = "catalogsite.admin_door.GuardedAdminSite"

@@ -1,0 +1,105 @@
+"""Who is let into the admin, what pages say during an outage, and signals that come early."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.test import Client
+
+ADMIN_PAGES = ["/admin/", "/admin/messaging/outboxmessage/", "/admin/nothing/"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", [*ADMIN_PAGES, "/admin/login/"])
+def test_somebody_signed_in_without_the_right_is_refused_at_once(client: Client, path: str) -> None:
+    client.force_login(User.objects.create_user("reader"))
+
+    assert client.get(path).status_code == 403
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ADMIN_PAGES)
+def test_anonymous_is_sent_to_the_login(client: Client, path: str) -> None:
+    response = client.get(path)
+
+    assert response.status_code == 302
+    assert "/login/" in response["Location"]
+
+
+@pytest.mark.django_db
+def test_staff_enters(client: Client) -> None:
+    client.force_login(User.objects.create_user("keeper", is_staff=True))
+
+    assert client.get("/admin/").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("path", "kind"), [("/", "text/html"), ("/api/materials/", "application/json")]
+)
+def test_a_page_says_when_to_come_back_while_the_database_is_away(
+    client: Client, path: str, kind: str
+) -> None:
+    # A driver's error without a code, as psycopg raises when there is no server.
+    import psycopg
+
+    away = OperationalError("connection failed: postgres://eva:SECRETPW@db/")
+    away.__cause__ = psycopg.OperationalError("connection failed")
+
+    with (
+        mock.patch("materials.catalog.models.CatalogEntry.objects.all", side_effect=away),
+        mock.patch("django.db.models.query.QuerySet._fetch_all", side_effect=away),
+        mock.patch("django.db.models.query.QuerySet.count", side_effect=away),
+    ):
+        response = client.get(path)
+
+    assert response.status_code == 503
+    assert response["Retry-After"] == "5"
+    assert response["Content-Type"].startswith(kind)
+    assert "SECRETPW" not in response.content.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_signal_while_a_command_is_still_starting_is_an_end_in_good_order(
+    number: signal.Signals,
+) -> None:
+    code = (
+        "import sys, time\n"
+        "from catalogsite.early_stop import obey_stop_signals\n"
+        "obey_stop_signals(['manage.py', 'consume', 'catalog'])\n"
+        "print('starting', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"starting\n"
+
+        began = time.monotonic()
+        process.send_signal(number)
+
+        assert process.wait(timeout=30) == 0
+        assert time.monotonic() - began < 5
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+def test_a_stopped_migration_is_no_end_in_good_order() -> None:
+    from catalogsite.early_stop import obey_stop_signals
+
+    before = signal.getsignal(signal.SIGTERM)
+
+    obey_stop_signals(["manage.py", "migrate"])
+
+    assert signal.getsignal(signal.SIGTERM) is before
