@@ -16,5 +16,5 @@ preload_app = True
 # Nobody needs a second way in.
 control_socket_disable = True
 # Below the 5 s in which SIGTERM must have ended the process.
-graceful_timeout = 4
+graceful_timeout = 3
 logger_class = "catalogsite.gunicorn_logs.GunicornLogs"

@@ -21,7 +21,7 @@ from messaging.errors import (
     TransientError,
 )
 
-__all__ = ["kind_of", "sanitised", "traceback_text"]
+__all__ = ["SET_UP_WRONGLY", "is_set_up_wrongly", "kind_of", "sanitised", "traceback_text"]
 
 Kind = type[DeliveryError]
 
@@ -40,6 +40,20 @@ def kind_of(error: BaseException) -> Kind:
         if found is not None:
             return found
     return _KIND_OF_DJANGO.get(type(error), TransientError)
+
+
+def is_set_up_wrongly(error: BaseException) -> bool:
+    """Whether the database lacks a table or a right, for commands whose every statement is right
+    on a migrated database: SQLite has no code of its own for a missing table."""
+    return kind_of(error) is ConfigurationError or (
+        getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+    )
+
+
+SET_UP_WRONGLY = (
+    "The database lacks a table or a right that this needs. "
+    "Run `manage.py migrate`, or see to the rights of its user."
+)
 
 
 _KINDS: tuple[Kind, ...] = (PermanentError, TransientError, OutageError, ConfigurationError)

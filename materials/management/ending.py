@@ -1,6 +1,5 @@
 """How the materials' commands end: between two materials, and plainly without a database."""
 
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,8 +7,7 @@ from contextlib import contextmanager
 from django.core.management.base import CommandError
 from django.db import InterfaceError, OperationalError, ProgrammingError
 
-from messaging.database_errors import kind_of
-from messaging.errors import ConfigurationError
+from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
 from messaging.exit_codes import FAILED, MISCONFIGURED
 from messaging.process import Lifetime
 
@@ -29,19 +27,11 @@ def database_faults_told() -> Iterator[None]:
     try:
         yield
     except (OperationalError, InterfaceError, ProgrammingError) as error:
-        if kind_of(error) is ConfigurationError or _is_sql_error_of_sqlite(error):
-            raise CommandError(
-                "The database lacks a table or a right that this needs. "
-                "Run `manage.py migrate`, or see to the rights of its user.",
-                returncode=MISCONFIGURED,
-            ) from error
+        if is_set_up_wrongly(error):
+            raise CommandError(SET_UP_WRONGLY, returncode=MISCONFIGURED) from error
         raise CommandError(
             "The database cannot be used now. What was done so far is kept; "
             "run the command again for the rest.",
             returncode=FAILED,
         ) from error
 
-
-def _is_sql_error_of_sqlite(error: Exception) -> bool:
-    # Every statement here is right on a migrated database; only a missing table makes it wrong.
-    return getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR

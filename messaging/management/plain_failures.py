@@ -1,4 +1,4 @@
-"""How the operators' commands fail: one clear line and exit 1, never a traceback."""
+"""How the operators' commands fail: one clear line and exit 1 or 3, never a traceback."""
 
 import os
 from collections.abc import Iterator
@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
+from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
 from messaging.error_texts import sanitised
 from messaging.errors import TransientError
-from messaging.exit_codes import FAILED
+from messaging.exit_codes import FAILED, MISCONFIGURED
 
 
 @contextmanager
@@ -29,6 +30,8 @@ def plain_failures(command: BaseCommand) -> Iterator[None]:
     except TransientError as error:
         raise CommandError(str(error), returncode=FAILED) from error
     except Error as error:
+        if is_set_up_wrongly(error):
+            raise CommandError(SET_UP_WRONGLY, returncode=MISCONFIGURED) from error
         raise CommandError(
             f"the database cannot be used now: {sanitised(error)}", returncode=FAILED
         ) from error

@@ -9,7 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError
 
 from materials.audit import trail
-from messaging.exit_codes import FAILED
+from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
+from messaging.exit_codes import FAILED, MISCONFIGURED
 from messaging.process import Lifetime
 
 
@@ -46,8 +47,10 @@ class Command(BaseCommand):
         except BrokenPipeError:
             pass  # Whoever read the output has seen enough.
         except (DatabaseError, InterfaceError) as error:
+            if is_set_up_wrongly(error):
+                raise CommandError(SET_UP_WRONGLY, returncode=MISCONFIGURED) from error
             raise CommandError(
-                "The audit trail cannot be read now: the database is away, or not migrated.",
+                "The audit trail cannot be read now: the database is away or busy.",
                 returncode=FAILED,
             ) from error
 
