@@ -1,5 +1,6 @@
 """A letter's way back: to its consumer alone, as it died, until its receipt or a new death."""
 
+import json
 import uuid
 from collections.abc import Sequence
 from decimal import Decimal
@@ -425,6 +426,20 @@ def test_the_pieces_of_a_large_decision_are_bounded_and_leave_nothing_out(
     assert sum(len(piece) for piece in sizes) == 7
     assert all(sum(piece) <= 250 or len(piece) == 1 for piece in sizes)
     assert not DeadLetter.objects.open().exists()
+
+
+def test_the_shell_works_while_the_broker_is_away(run: Run, queues: Queues) -> None:
+    letter = a_letter(queues, "audit", published())
+    nobody = {"AMQP_URL": "amqp://guest:guest@127.0.0.1:9/"}
+
+    listed = run.manage("dead_letters", "list", "--json", **nobody)
+    requeued = run.manage("dead_letters", "requeue", str(letter.pk), **nobody)
+
+    assert (listed.returncode, requeued.returncode) == (0, 0), listed.stderr + requeued.stderr
+    assert [entry["id"] for entry in json.loads(listed.stdout)] == [letter.pk]
+    assert requeued.stdout == f"{letter.pk}: Requeued.\n"
+    relay_once()
+    queues.await_ready("audit", main=1)
 
 
 def test_a_busy_database_is_told_and_nothing_has_changed(
