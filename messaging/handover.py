@@ -5,8 +5,7 @@ offered again with growing pauses, while its original stays unacked: a crash bri
 """
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import structlog
 
@@ -14,37 +13,26 @@ from messaging.broker import field_table
 from messaging.broker.confirms import Verdict
 from messaging.broker.session import Session
 from messaging.broker.topology import Topology
-from messaging.broker.wire import Delivery, Message
-from messaging.envelope import MAX_ATTEMPT, Event
+from messaging.broker.wire import Message
+from messaging.letter_facts import read_facts
 from messaging.process import Backoff
 from messaging.registry import Consumer, Outcome
+from messaging.suspects import Suspects
+from messaging.unhandled import Unhandled
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True)
-class Unhandled:
-    """A delivery that failed: what it was, as far as it could be read, and why."""
-
-    delivery: Delivery
-    event: Event | None
-    attempt: int | None  # None: the header is not an attempt, and travels as it came
-    error: BaseException
-    transient: bool
-
-    @property
-    def outcome(self) -> Outcome:
-        again = self.transient and self.attempt is not None and self.attempt < MAX_ATTEMPT
-        return Outcome.RETRIED if again else Outcome.DEAD
 
 
 class Handover:
     """The copies of one session that the broker has not taken yet, and the way to offer them."""
 
-    def __init__(self, consumer: Consumer, topology: Topology, session: Session) -> None:
+    def __init__(
+        self, consumer: Consumer, topology: Topology, session: Session, suspects: Suspects
+    ) -> None:
         self._consumer = consumer
         self._topology = topology
         self._session = session
+        self._suspects = suspects
         self._refused: list[Unhandled] = []
         self._backoff = Backoff()
         self._next_offer = 0.0
@@ -58,36 +46,56 @@ class Handover:
         """How long to wait before `offer_again`; None when nothing is refused."""
         return max(0.0, self._next_offer - time.monotonic()) if self._refused else None
 
-    def offer(self, unhandled: Sequence[Unhandled]) -> list[Unhandled]:
-        """Publish the copies and wait for the broker; gives those whose original may be acked."""
-        taken: list[Unhandled] = []
+    def offer(self, unhandled: Sequence[Unhandled]) -> Iterator[list[Unhandled]]:
+        """Publish the copies and wait for the broker, in one part or several.
+
+        After each part it gives those whose original may be acked; the caller acks them before
+        it goes on, and stops when the session is lost.
+        """
         refused_before = len(self._refused)
-        messages = [self._copy(each) for each in unhandled]
-        results = self._session.settle(self._session.submit(messages))
-        for each, result in zip(unhandled, results, strict=True):
-            if result.verdict is Verdict.CONFIRMED:
-                taken.append(each)
-            elif result.verdict is not Verdict.UNKNOWN:  # else the session is over, or we stop
-                log.error(
-                    "copy not taken; the original stays unacked",
-                    consumer=self._consumer.name,
-                    eventId=each.event.event_id if each.event else None,
-                    queue=self._target(each),
-                    reason=result.detail,
-                )
-                self._refused.append(each)
+        self._refused += [each for each in unhandled if self._suspects.must_wait(each)]
+        free = [each for each in unhandled if not self._suspects.must_wait(each)]
+        for part in self._suspects.parts(free):
+            yield self._publish(part)
         if not self._refused:
             self._backoff.reset()
         elif len(self._refused) > refused_before:
             self._next_offer = time.monotonic() + self._backoff.next_seconds()
+
+    def offer_again(self) -> Iterator[list[Unhandled]]:
+        """Offer what was refused, once its pause is over; otherwise as `offer`."""
+        if self._refused and time.monotonic() >= self._next_offer:
+            waiting, self._refused = self._refused, []
+            yield from self.offer(waiting)
+
+    def _publish(self, part: Sequence[Unhandled]) -> list[Unhandled]:
+        taken: list[Unhandled] = []
+        suspects: list[Unhandled] = []
+        results = self._session.settle(self._session.submit([self._copy(each) for each in part]))
+        for each, result in zip(part, results, strict=True):
+            match result.verdict:
+                case Verdict.CONFIRMED:
+                    taken.append(each)
+                    self._suspects.clear(each)
+                case Verdict.UNKNOWN:
+                    pass  # The session is over, or we stop: the original comes back.
+                case Verdict.SUSPECT:
+                    suspects.append(each)
+                case _:
+                    self._refuse(each, result.detail)
+        if suspects:
+            self._suspects.blame(suspects)
         return taken
 
-    def offer_again(self) -> list[Unhandled]:
-        """Offer what was refused, once its pause is over."""
-        if not self._refused or time.monotonic() < self._next_offer:
-            return []
-        waiting, self._refused = self._refused, []
-        return self.offer(waiting)
+    def _refuse(self, each: Unhandled, reason: str) -> None:
+        log.error(
+            "copy not taken; the original stays unacked",
+            consumer=self._consumer.name,
+            eventId=each.event.event_id if each.event else None,
+            queue=self._target(each),
+            reason=reason,
+        )
+        self._refused.append(each)
 
     def _target(self, each: Unhandled) -> str:
         name = self._consumer.name
@@ -95,13 +103,13 @@ class Handover:
         return self._topology.retry(name) if retried else self._topology.dead(name)
 
     def _copy(self, each: Unhandled) -> Message:
-        delivery, event = each.delivery, each.event
+        delivery, (event_id, event_type) = each.delivery, _identity(each)
         return Message(
             exchange="",
             routing_key=self._target(each),
             body=delivery.body,
-            message_id=event.event_id if event else delivery.message_id,
-            type=delivery.type or (event.type if event else None),
+            message_id=event_id,
+            type=delivery.type or event_type,
             timestamp=int(time.time()),
             headers=self._headers(each),
         )
@@ -116,3 +124,12 @@ class Handover:
         headers["reason"] = type(each.error).__name__[:100]
         headers["consumer"] = self._consumer.name
         return headers
+
+
+def _identity(each: Unhandled) -> tuple[str | None, str | None]:
+    """eventId and type, also of a body that is no event but says them as an event would."""
+    if each.event is not None:
+        return each.event.event_id, each.event.type
+    facts = read_facts(each.delivery.body)
+    said = str(facts.event_id) if facts.event_id else None
+    return each.delivery.message_id or said, facts.type

@@ -7,7 +7,7 @@ from messaging import registry
 from messaging.broker.wire import Delivery
 from messaging.envelope import Event, decode, read_attempt
 from messaging.errors import PermanentError, SimulatedTransientError
-from messaging.handover import Unhandled
+from messaging.unhandled import Unhandled
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ after the ack the database alone. What failed stays with the broker until a copy
 or dead queue is confirmed (see `handover`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import structlog
 
@@ -16,20 +15,18 @@ from messaging import attempts, inbox
 from messaging.broker.session import Session
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery
-from messaging.database_errors import kind_of
 from messaging.database_turns import DatabaseTurns
-from messaging.errors import (
-    ConfigurationError,
-    FactConflict,
-    OutageError,
-    PermanentError,
-)
-from messaging.handover import Handover, Unhandled
+from messaging.envelope import Event
+from messaging.errors import FactConflict, OutageError
+from messaging.halving import Handled, handle_in_halves
+from messaging.handover import Handover
 from messaging.outcome_log import tell_failure, tell_handled
 from messaging.pauses import LOOK_SECONDS, PauseWatch, serve_between_pauses
 from messaging.process import DONE, FAILED, Lifetime
 from messaging.reading import Readable, read
 from messaging.registry import Consumer, Outcome
+from messaging.suspects import Suspects
+from messaging.unhandled import Unhandled
 
 log = structlog.get_logger(__name__)
 
@@ -37,10 +34,6 @@ DEFAULT_PREFETCH = 1000
 BATCH_LIMIT = 500
 MAX_BATCH_BYTES = 4 * 1024 * 1024
 EMPTY_LOOKS, EMPTY_LOOK_SECONDS = 2, 0.1
-
-_Result = TypeVar("_Result")
-
-Handled = tuple[Readable, Outcome]  # its outcome is committed
 
 
 class Worker:
@@ -66,6 +59,7 @@ class Worker:
         self._simulate_temporary = simulate_temporary
         self._turns = DatabaseTurns(consumer.database, lifetime)
         self._pause = PauseWatch(consumer.name, lifetime)
+        self._suspects = Suspects()
         self._exit_code = DONE
 
     def run(self) -> int:
@@ -83,7 +77,7 @@ class Worker:
 
     def _serve(self, session: Session) -> None:
         queue = self._topology.main(self._consumer.name)
-        handover = Handover(self._consumer, self._topology, session)
+        handover = Handover(self._consumer, self._topology, session, self._suspects)
         session.consume(queue, prefetch=self._prefetch)
         log.info("consuming", consumer=self._consumer.name, queue=queue, prefetch=self._prefetch)
         while not (self._lifetime.stopping or self._pause.holds()):
@@ -93,7 +87,7 @@ class Worker:
                 session.has_arrived, patience if next_offer is None else min(patience, next_offer)
             )
             session.check()
-            self._finish(session, [], handover.offer_again())
+            self._give_away(session, handover.offer_again())
             deliveries = session.take(self._batch_limit, limit_bytes=MAX_BATCH_BYTES)
             if deliveries:
                 self._handle(session, handover, deliveries)
@@ -118,46 +112,18 @@ class Worker:
                 case Unhandled() as wrong:
                     unhandled.append(wrong)
         try:
-            self._apply(session, readable, handled, unhandled)
+            for result in handle_in_halves(readable, lambda events: self._apply(session, events)):
+                if isinstance(result, Unhandled):
+                    unhandled.append(result)
+                else:
+                    handled.append(result)
         except _Stopped:
             unhandled = []  # What is committed is acked; the rest comes back.
         # At once: the copies of what failed may have to wait for the broker.
         session.check()
         self._finish(session, handled, [])
         if unhandled:
-            taken = handover.offer(self._count(session, unhandled))
-            session.check()
-            self._finish(session, [], taken)
-
-    def _apply(
-        self,
-        session: Session,
-        readable: Sequence[Readable],
-        handled: list[Handled],
-        unhandled: list[Unhandled],
-    ) -> None:
-        """One transaction; when it fails, each half in one of its own, down to the one at fault."""
-        if not readable:
-            return
-        events = [each.event for each in readable]
-        try:
-            outcomes = self._in_turn(session, lambda: inbox.handle(self._consumer, events))
-        except (_Stopped, OutageError, ConfigurationError):
-            raise
-        except Exception as error:  # noqa: BLE001  # a handler may raise anything
-            if len(readable) == 1:
-                permanent = issubclass(kind_of(error), PermanentError)
-                unhandled.append(readable[0].failed(error, transient=not permanent))
-                return
-            middle = len(readable) // 2
-            self._apply(session, readable[:middle], handled, unhandled)
-            self._apply(session, readable[middle:], handled, unhandled)
-            return
-        for each, outcome in zip(readable, outcomes, strict=True):
-            if isinstance(outcome, FactConflict):
-                unhandled.append(each.failed(outcome, transient=False))
-            else:
-                handled.append((each, outcome))
+            self._give_away(session, handover.offer(self._count(session, unhandled)))
 
     def _count(self, session: Session, unhandled: Sequence[Unhandled]) -> list[Unhandled]:
         """Record the failures of decoded events, and give each the attempt that it really was.
@@ -186,16 +152,24 @@ class Worker:
             for each in unhandled
         ]
 
-    def _in_turn(self, session: Session, work: Callable[[], _Result]) -> _Result:
-        """Do database work, pausing as long as the database is away. Raises when the broker is."""
+    def _apply(self, session: Session, events: Sequence[Event]) -> list[Outcome | FactConflict]:
+        """In one transaction, after as many pauses as the database is away; see _Stopped.
+
+        Raises BrokerUnavailable when the broker is lost meanwhile.
+        """
         while not self._lifetime.stopping:
             try:
                 with self._turns.turn():
-                    return work()
+                    return inbox.handle(self._consumer, events)
             except OutageError as error:
                 self._turns.wait_for_return(error, still_wanted=lambda: not session.failure)
                 session.check()
         raise _Stopped
+
+    def _give_away(self, session: Session, offers: Iterator[list[Unhandled]]) -> None:
+        for taken in offers:
+            session.check()
+            self._finish(session, [], taken)
 
     def _finish(
         self, session: Session, handled: Sequence[Handled], taken: Sequence[Unhandled]
@@ -207,5 +181,5 @@ class Worker:
             tell_failure(self._consumer, lost.event, lost.attempt, lost.outcome, lost.error)
 
 
-class _Stopped(Exception):  # not an error
-    """A stop was asked for in the middle of the work."""
+class _Stopped(OutageError):
+    """A stop was asked for in the middle of the work; nobody pays for what was not done."""

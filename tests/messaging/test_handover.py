@@ -8,13 +8,16 @@ import pytest
 
 from messaging import handover as module
 from messaging import registry
+from messaging import suspects as suspects_module
 from messaging.broker.confirms import Result, Verdict
 from messaging.broker.session import Session
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery, Message
 from messaging.errors import BrokerUnavailable, MalformedEvent, TransientError
-from messaging.handover import Handover, Unhandled
+from messaging.handover import Handover
 from messaging.registry import Outcome
+from messaging.suspects import PAUSE_SECONDS, Suspects
+from messaging.unhandled import Unhandled
 from tests.messaging.facts import published
 
 CONFIRMED = Result(Verdict.CONFIRMED)
@@ -51,7 +54,16 @@ def session() -> FakeSession:
 def handover(session: FakeSession) -> Handover:
     catalog = registry.consumer("catalog")
     topology = Topology("ns", "classic", 300, (catalog,))
-    return Handover(catalog, topology, cast(Session, session))
+    return Handover(catalog, topology, cast(Session, session), Suspects())
+
+
+def offer(handover: Handover, *unhandled: Unhandled) -> list[Unhandled]:
+    """Those whose original may be acked."""
+    return [each for taken in handover.offer(unhandled) for each in taken]
+
+
+def offer_again(handover: Handover) -> list[Unhandled]:
+    return [each for taken in handover.offer_again() for each in taken]
 
 
 def transient(attempt: int | None = 0, **delivery: Any) -> Unhandled:
@@ -96,7 +108,7 @@ def test_the_kind_and_the_attempt_choose_the_queue(
     attempt: int,
     outcome: Outcome,
 ) -> None:
-    assert handover.offer([failed]) == [failed]
+    assert offer(handover, failed) == [failed]
 
     assert failed.outcome is outcome
     assert (session.last.exchange, session.last.routing_key) == ("", queue)
@@ -111,11 +123,11 @@ def test_the_kind_and_the_attempt_choose_the_queue(
 def test_a_wrong_attempt_stays_as_it_came_where_amqp_can_hold_it(
     session: FakeSession, handover: Handover
 ) -> None:
-    handover.offer([permanent(None, headers={"attempt": "two", "k": 1})])
+    offer(handover, permanent(None, headers={"attempt": "two", "k": 1}))
     assert session.last.headers["attempt"] == "two"
     assert session.last.headers["k"] == 1
 
-    handover.offer([permanent(None, headers={"attempt": object()})])
+    offer(handover, permanent(None, headers={"attempt": object()}))
     assert "attempt" not in session.last.headers
 
 
@@ -124,13 +136,13 @@ def test_ids_come_from_the_event_and_else_from_the_message(
 ) -> None:
     event = published()
 
-    handover.offer([transient(event=event, message_id="other", type="other.type")])
+    offer(handover, transient(event=event, message_id="other", type="other.type"))
     assert (session.last.message_id, session.last.type) == (event.event_id, "other.type")
 
-    handover.offer([transient(event=event)])
+    offer(handover, transient(event=event))
     assert (session.last.message_id, session.last.type) == (event.event_id, event.type)
 
-    handover.offer([permanent(message_id="other")])
+    offer(handover, permanent(message_id="other"))
     assert (session.last.message_id, session.last.type) == ("other", None)
 
 
@@ -140,13 +152,13 @@ def test_what_is_not_taken_is_kept_for_later_and_the_rest_is_not_held_up(
     refused, taken = permanent(), transient()
     session.answers["ns.catalog.dead"] = NACKED
 
-    assert handover.offer([refused, taken]) == [taken]
+    assert offer(handover, refused, taken) == [taken]
 
     assert handover.refused == 1
     pause = handover.seconds_to_next_offer()
     assert pause is not None
     assert 0 < pause <= 1
-    assert handover.offer_again() == [], "not before its pause is over"
+    assert offer_again(handover) == [], "not before its pause is over"
     assert len(session.sent) == 1
 
 
@@ -157,22 +169,22 @@ def test_a_refused_copy_is_offered_again_with_growing_pauses_until_it_is_taken(
     clock = Clock(monkeypatch)
     refused = permanent()
     session.answers["ns.catalog.dead"] = NACKED
-    handover.offer([refused])
+    offer(handover, refused)
 
     pauses = []
     for _ in range(7):
         pauses.append(handover.seconds_to_next_offer())
         clock.advance(pauses[-1])
-        assert handover.offer_again() == []
+        assert offer_again(handover) == []
     session.answers.clear()
     clock.advance(handover.seconds_to_next_offer())
 
-    assert handover.offer_again() == [refused]
+    assert offer_again(handover) == [refused]
     assert pauses == pytest.approx([1, 2, 4, 8, 16, 30, 30])
     assert handover.refused == 0
     assert handover.seconds_to_next_offer() is None
     session.answers["ns.catalog.dead"] = NACKED
-    handover.offer([refused])
+    offer(handover, refused)
     assert handover.seconds_to_next_offer() == pytest.approx(1), "the success was a new beginning"
 
 
@@ -182,12 +194,12 @@ def test_others_that_go_through_meanwhile_do_not_put_off_the_next_offer(
     clock = Clock(monkeypatch)
     refused = permanent()
     session.answers["ns.catalog.dead"] = NACKED
-    handover.offer([refused])
+    offer(handover, refused)
     due = clock.now + (handover.seconds_to_next_offer() or 0)
 
     for _ in range(50):
         clock.advance(0.01)
-        handover.offer([transient()])
+        offer(handover, transient())
 
     assert clock.now + (handover.seconds_to_next_offer() or 0) <= max(due, clock.now)
 
@@ -198,15 +210,67 @@ def test_when_nothing_is_known_the_copy_is_not_offered_again_by_this_session(
     session.failure = BrokerUnavailable("gone")
     session.answers["ns.catalog.retry"] = UNKNOWN
 
-    assert handover.offer([transient()]) == []
+    assert offer(handover, transient()) == []
 
     assert handover.refused == 0, "the original comes back by itself"
+
+
+class Broken(FakeSession):
+    """Ends, as the broker does, over each batch that holds this body."""
+
+    def __init__(self, culprit: bytes) -> None:
+        super().__init__()
+        self.culprit = culprit
+
+    def settle(self, batch: list[Message]) -> list[Result]:
+        if self.failure is None and any(each.body == self.culprit for each in batch):
+            self.failure = BrokerUnavailable("closed")
+            return [Result(Verdict.SUSPECT, "406")] * len(batch)
+        return super().settle(batch)
+
+
+def test_a_copy_that_ends_the_session_is_found_and_then_keeps_nobody_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock(monkeypatch)
+    catalog = registry.consumer("catalog")
+    topology = Topology("ns", "classic", 300, (catalog,))
+    suspects = Suspects()
+    bodies = [b"1", b"2", b"large", b"3", b"4"]
+    waiting = [permanent(body=body) for body in bodies]
+    taken: list[bytes] = []
+    sessions = 0
+
+    def serve_until_lost() -> None:
+        nonlocal sessions
+        sessions += 1
+        session = Broken(b"large")
+        handover = Handover(catalog, topology, cast(Session, session), suspects)
+        for part in handover.offer(list(waiting)):
+            if session.failure:
+                return
+            for each in part:
+                waiting.remove(each)
+                taken.append(each.delivery.body)
+
+    while len(waiting) > 1:
+        serve_until_lost()
+
+    assert sorted(taken) == [b"1", b"2", b"3", b"4"]
+    assert sessions == 3, "one to see it, one to find it, one without it"
+    serve_until_lost()
+    assert [each.delivery.body for each in waiting] == [b"large"]
+    clock.advance(PAUSE_SECONDS)
+    monkeypatch.setattr(Broken, "settle", FakeSession.settle)
+    serve_until_lost()
+    assert waiting == []
 
 
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 1000.0
         monkeypatch.setattr(module, "time", self)
+        monkeypatch.setattr(suspects_module, "time", self)
 
     def monotonic(self) -> float:
         return self.now

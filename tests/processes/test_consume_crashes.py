@@ -84,8 +84,9 @@ def test_killed_again_and_again_it_gets_there(run: Run, queues: Queues) -> None:
         assert killed.wait() == KILLED, killed.report()
         assert AuditRecord.objects.count() == 1 + round_
 
-    queues.await_ready("audit", main=4)
+    eventually(lambda: queues.ready("audit").get("main", 0) >= 3)
     with working("audit"):
+        eventually(lambda: AuditRecord.objects.count() == 5)
         queues.await_ready("audit")
     assert_all_applied_once("audit")
 
@@ -120,7 +121,9 @@ def test_what_was_acked_does_not_come_again(
 RETRY_POINTS = [
     pytest.param("messaging.attempts:record", "before", 0, 0, 1, id="before counting"),
     pytest.param("messaging.attempts:record", "after", 1, 0, 1, id="between count and copy"),
-    pytest.param("messaging.handover:Handover.offer", "after", 1, 1, 1, id="between copy and ack"),
+    pytest.param(
+        "messaging.handover:Handover._publish", "after", 1, 1, 1, id="between copy and ack"
+    ),
 ]
 
 
@@ -179,8 +182,10 @@ def test_crashes_between_count_and_copy_do_not_stretch_the_budget(run: Run, queu
 @pytest.mark.parametrize(
     ("function", "when", "copies", "originals"),
     [
-        pytest.param("messaging.handover:Handover.offer", "before", 0, 1, id="before the copy"),
-        pytest.param("messaging.handover:Handover.offer", "after", 1, 1, id="between copy and ack"),
+        pytest.param("messaging.handover:Handover._publish", "before", 0, 1, id="before the copy"),
+        pytest.param(
+            "messaging.handover:Handover._publish", "after", 1, 1, id="between copy and ack"
+        ),
     ],
 )
 def test_a_consumer_killed_on_the_way_to_dead_loses_no_message(

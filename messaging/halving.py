@@ -1,0 +1,50 @@
+"""A failed batch in halves: one bad message among hundreds costs its neighbours nothing."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from messaging.database_errors import kind_of
+from messaging.envelope import Event
+from messaging.errors import ConfigurationError, FactConflict, OutageError, PermanentError
+from messaging.reading import Readable
+from messaging.registry import Outcome
+from messaging.unhandled import Unhandled
+
+Handle = Callable[[Sequence[Event]], Sequence[Outcome | FactConflict]]
+Handled = tuple[Readable, Outcome]  # its outcome is committed
+
+
+def handle_in_halves(
+    readable: Sequence[Readable],
+    handle: Handle,
+) -> Iterator[Handled | Unhandled]:
+    """What became of each, as `handle` commits them: all at once, or half by half, in order.
+
+    `handle` is all or nothing. A failure is a message's own when it fails alone; an OutageError
+    or ConfigurationError is nobody's and goes through.
+    """
+    if not readable:
+        return
+    outcomes = _try(handle, [each.event for each in readable])
+    if not isinstance(outcomes, Exception):
+        for each, outcome in zip(readable, outcomes, strict=True):
+            if isinstance(outcome, FactConflict):
+                yield each.failed(outcome, transient=False)
+            else:
+                yield each, outcome
+    elif len(readable) == 1:
+        permanent = issubclass(kind_of(outcomes), PermanentError)
+        yield readable[0].failed(outcomes, transient=not permanent)
+    else:
+        del outcomes  # Its traceback would keep the whole batch alive meanwhile.
+        middle = len(readable) // 2
+        yield from handle_in_halves(readable[:middle], handle)
+        yield from handle_in_halves(readable[middle:], handle)
+
+
+def _try(handle: Handle, events: Sequence[Event]) -> Sequence[Outcome | FactConflict] | Exception:
+    try:
+        return handle(events)
+    except (OutageError, ConfigurationError):
+        raise
+    except Exception as error:  # noqa: BLE001  # a handler may raise anything
+        return error
