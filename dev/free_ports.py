@@ -2,6 +2,7 @@
 
 import random
 import socket
+import time
 
 LOOPBACK = "127.0.0.1"
 
@@ -11,10 +12,16 @@ LOOPBACK = "127.0.0.1"
 _RANGE = range(15_000, 32_000)
 
 
-def free_port(*, preferred: int | None = None) -> int:
-    """A TCP port that could be bound a moment ago: the preferred one where that is possible."""
-    if preferred is not None and is_free(preferred):
-        return preferred
+def free_port(*, preferred: int | None = None, patience_seconds: float = 0) -> int:
+    """A TCP port that could be bound a moment ago: the preferred one where that is possible,
+    if need be after waiting for whoever held it to be gone."""
+    until = time.monotonic() + patience_seconds
+    while preferred is not None:
+        if is_free(preferred):
+            return preferred
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.05)
     # Not the seeded generator: test workers with one seed would all take the same port.
     candidates = random.SystemRandom().sample(_RANGE, k=len(_RANGE))
     return next(port for port in candidates if is_free(port))

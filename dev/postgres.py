@@ -25,6 +25,7 @@ from dev.processes import Known
 
 START_SECONDS = 60
 STOP_SECONDS = 20
+PORT_SECONDS = 2
 USER = "catalogsite"
 OLDEST_MAJOR = 15
 
@@ -174,7 +175,7 @@ class PostgresCluster:
         earlier: int | None = None
         with suppress(OSError, ValueError):
             earlier = self.port
-        port = free_port(preferred=earlier)
+        port = free_port(preferred=earlier, patience_seconds=PORT_SECONDS)
         (self.folder / "port.json").write_text(json.dumps(port), encoding="ascii")
 
     def _spawn(self) -> None:

@@ -134,7 +134,16 @@ def _moment_of_start(pid: int) -> str:
         state, _, moment = _ps("-o", "stat=,lstart=", "-p", str(pid)).strip().partition(" ")
         return "" if state.startswith("Z") else moment.strip()
     state, ticks_since_boot = after_name[0], after_name[19]
-    return "" if state in "ZX" else f"{ticks_since_boot}@{_boot_id()}"
+    dead = state == "X" or (state == "Z" and not _other_threads(pid))
+    return "" if dead else f"{ticks_since_boot}@{_boot_id()}"
+
+
+def _other_threads(pid: int) -> bool:
+    """The first thread may be dead while others still hold the ports and files of them all."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/task")) > 1
+    except OSError:
+        return False
 
 
 def _boot_id() -> str:

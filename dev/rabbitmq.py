@@ -25,6 +25,7 @@ from dev.rabbitmq_view import make_view
 
 BOOT_SECONDS = 120
 STOP_SECONDS = 20
+PORT_SECONDS = 2
 
 _SCRIPT_FOLDERS = (
     "/usr/lib/rabbitmq/bin",
@@ -193,9 +194,9 @@ class RabbitNode:
         with suppress(OSError, ValueError, TypeError):
             earlier = self._ports()
         ports = Ports(
-            amqp=free_port(preferred=earlier.amqp if earlier else self.preferred_port),
-            distribution=free_port(preferred=earlier.distribution if earlier else None),
-            epmd=free_port(preferred=earlier.epmd if earlier else None),
+            amqp=_port(earlier.amqp if earlier else self.preferred_port),
+            distribution=_port(earlier.distribution if earlier else None),
+            epmd=_port(earlier.epmd if earlier else None),
         )
         (self.folder / "ports.json").write_text(json.dumps(asdict(ports)), encoding="ascii")
 
@@ -281,6 +282,10 @@ class RabbitNode:
         if beam is None:
             raise NodeFailed("the node does not run")
         os.kill(beam.pid, number)
+
+
+def _port(preferred: int | None) -> int:
+    return free_port(preferred=preferred, patience_seconds=PORT_SECONDS)
 
 
 def _epmd_command(scripts: Path, *, port: int) -> list[str]:

@@ -1,6 +1,7 @@
 """Ports that are taken are not given out, whichever interface they are taken on."""
 
 import socket
+import threading
 
 import pytest
 
@@ -17,6 +18,17 @@ def test_a_port_that_somebody_listens_on_is_not_free(interface: str) -> None:
         assert not is_free(taken)
         assert free_port(preferred=taken) != taken
         assert next_free_port(taken) > taken
+
+
+def test_a_preferred_port_is_waited_for_while_its_holder_goes() -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    port = server.getsockname()[1]
+    leaving = threading.Timer(0.2, server.close)
+    leaving.start()
+
+    assert free_port(preferred=port, patience_seconds=30) == port
+
+    leaving.join()
 
 
 def test_the_preferred_port_is_given_where_it_is_free() -> None:

@@ -24,6 +24,13 @@ STUBBORN = [
     "time.sleep(60)",
 ]
 
+# As a broker that is being killed: its threads do not all go at the same moment.
+FIRST_THREAD_ENDS = """
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
 
 @pytest.fixture
 def sleeper() -> Iterator["subprocess.Popen[bytes]"]:
@@ -76,6 +83,20 @@ def test_a_process_that_ended_and_was_not_collected_is_not_alive() -> None:
     eventually(lambda: not known.is_alive())
 
     process.wait()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows a dead first thread")
+def test_a_process_whose_first_thread_alone_has_ended_is_alive() -> None:
+    process = subprocess.Popen([sys.executable, "-c", FIRST_THREAD_ENDS])
+    stat = Path(f"/proc/{process.pid}/stat")
+    eventually(lambda: stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+    known = processes.know(process.pid)
+
+    assert known.is_alive()
+    process.kill()
+    process.wait()
+    assert not known.is_alive()
 
 
 def test_one_that_ignores_sigterm_is_killed_after_its_time() -> None:
