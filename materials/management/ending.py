@@ -34,4 +34,3 @@ def database_faults_told() -> Iterator[None]:
             "run the command again for the rest.",
             returncode=FAILED,
         ) from error
-

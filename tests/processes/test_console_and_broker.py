@@ -87,9 +87,7 @@ def test_a_broker_that_refuses_the_password_is_told_of_without_it(
     eventually(lambda: own_sockets() <= before)
 
 
-def test_with_the_broker_down_the_views_are_quick(
-    operator: Client, settings: Settings
-) -> None:
+def test_with_the_broker_down_the_views_are_quick(operator: Client, settings: Settings) -> None:
     settings.AMQP = BrokerAddress.parse("amqp://olga:s3cret-word@127.0.0.1:9/%2F")
     died(facts.published())
     begun = time.monotonic()
