@@ -104,6 +104,18 @@ class Queues:
 
 
 @pytest.fixture
+def long_delay(run: Run) -> None:
+    """What waits in a retry queue stays there. Ask for it before `queues`."""
+    run.environment["DELIVERY_RETRY_DELAY_MS"] = "600000"
+
+
+@pytest.fixture
+def some_delay(run: Run) -> None:
+    """Time enough to do something else while a copy waits. Ask for it before `queues`."""
+    run.environment["DELIVERY_RETRY_DELAY_MS"] = "3000"
+
+
+@pytest.fixture
 def queues(run: Run, settings: Settings) -> Iterator[Queues]:
     """The declared topology of the test, on the broker that `run` works with."""
     settings.DELIVERY_RETRY_DELAY_MS = int(run.environment["DELIVERY_RETRY_DELAY_MS"])

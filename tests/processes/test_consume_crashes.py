@@ -19,12 +19,6 @@ KILLED = -9
 EVENTS = [published(f"article-{number}", title=f"Number {number}") for number in range(5)]
 
 
-@pytest.fixture
-def long_delay(run: Run) -> None:
-    """Before the queues are declared: what waits in a retry queue stays there."""
-    run.environment["DELIVERY_RETRY_DELAY_MS"] = "60000"
-
-
 def duplicates() -> int:
     return sum(InboxReceipt.objects.values_list("duplicates", flat=True))
 

@@ -82,7 +82,7 @@ def test_every_wrong_attempt_is_dead_once_and_stays_as_it_came(run: Run, queues:
 
 @pytest.mark.parametrize("attempt", [0, 1, 2, 3])
 def test_a_right_attempt_is_right_in_every_integer_type_of_amqp(
-    run: Run, queues: Queues, attempt: int
+    run: Run, long_delay: None, queues: Queues, attempt: int
 ) -> None:
     kinds = [b"b", b"B", b"s", b"u", b"I", b"i", b"l", b"L"]
     sizes = [1, 1, 2, 2, 4, 4, 8, 8]
@@ -120,7 +120,7 @@ ODD_HEADERS: dict[str, bytes] = {  # RabbitMQ itself refuses what it cannot read
 
 @pytest.mark.parametrize("odd", ODD_HEADERS.values(), ids=ODD_HEADERS.keys())
 def test_headers_of_any_shape_change_nothing_for_an_event(
-    run: Run, queues: Queues, odd: bytes
+    run: Run, long_delay: None, queues: Queues, odd: bytes
 ) -> None:
     fails, works, after = published("article-107"), published("article-1"), published("article-2")
     with raw_headers(odd):
@@ -154,7 +154,7 @@ def test_headers_of_any_shape_change_nothing_for_an_event(
     ids=str,
 )
 def test_properties_of_any_kind_change_nothing_for_an_event(
-    run: Run, queues: Queues, properties: dict[str, Any]
+    run: Run, long_delay: None, queues: Queues, properties: dict[str, Any]
 ) -> None:
     event = published("article-107")
     queues.give("catalog", event.body, b"\xff", published("article-1").body, **properties)

@@ -1,7 +1,5 @@
 """Transport order is not the order of facts: the newest known revision wins, whatever came when."""
 
-import pytest
-
 from materials.audit.models import AuditRecord
 from materials.catalog.models import CatalogEntry
 from messaging.models import InboxReceipt
@@ -11,8 +9,6 @@ from tests.messaging.facts import published, withdrawn
 from tests.processes.harness import Run
 from tests.processes.queues import Queues
 from tests.processes.working import consume_once, working
-
-LONG_ENOUGH_MS = 1_500
 
 
 def outcomes(name: str = "catalog") -> dict[int, str]:
@@ -26,14 +22,8 @@ def entry() -> tuple[int, bool, str]:
     return found.revision, found.visible, found.title
 
 
-@pytest.fixture
-def longer_delay(run: Run) -> None:
-    """Time enough to handle something else while a copy waits."""
-    run.environment["DELIVERY_RETRY_DELAY_MS"] = str(LONG_ENOUGH_MS)
-
-
 def test_a_revision_that_waited_in_retry_is_stale_when_a_newer_one_was_applied_meanwhile(
-    run: Run, longer_delay: None, queues: Queues
+    run: Run, some_delay: None, queues: Queues
 ) -> None:
     queues.publish(published(revision=1, title="First"))
     consume_once("catalog", simulate_temporary=frozenset({"article-107"}))
@@ -51,7 +41,7 @@ def test_a_revision_that_waited_in_retry_is_stale_when_a_newer_one_was_applied_m
 
 
 def test_a_withdrawal_that_comes_first_is_not_undone_by_its_publication(
-    run: Run, longer_delay: None, queues: Queues
+    run: Run, some_delay: None, queues: Queues
 ) -> None:
     queues.publish(published(revision=1))
     consume_once("catalog", simulate_temporary=frozenset({"article-107"}))

@@ -86,12 +86,12 @@ def test_a_simulated_failure_climbs_the_ladder_to_dead_and_leaves_the_audit_in_p
 
 
 def test_switching_the_simulation_off_on_the_way_lets_it_be_applied(
-    run: Run, queues: Queues
+    run: Run, some_delay: None, queues: Queues
 ) -> None:
     event = published("article-107")
     simulated = run("consume", "catalog", SIMULATE_TEMPORARY="article-107,article-108")
     queues.publish(event)
-    simulated.wait_for('"attempt": 1')
+    simulated.wait_for('"retried"')
     assert simulated.terminate() == 0
 
     with working("catalog"):
@@ -105,34 +105,38 @@ def test_copies_tell_what_they_are_and_leave_the_broker_s_own_notes_behind(
     run: Run, queues: Queues
 ) -> None:
     event = published("article-107")
+    back = queues.wire.bound_queue(queues.topology.resume, "catalog")
     queues.publish(event)
-    consume_once("catalog", simulate_temporary=frozenset({"article-107"}))
-    queues.await_ready("catalog", main=1)  # back from the retry queue: now it has an x-death
 
-    consume_once("catalog", simulate_temporary=frozenset({"article-107"}))
+    with working("catalog", simulate_temporary=frozenset({"article-107"})):
+        queues.await_ready("catalog", dead=1)
 
-    (copy,) = queues.wire.drain(queues.topology.retry("catalog"))
-    assert copy.body == event.body
-    assert copy.headers == {
-        "attempt": 2,
-        "reason": "SimulatedTransientError",
-        "consumer": "catalog",
-    }
-    assert copy.properties.message_id == event.event_id
-    assert copy.properties.type == event.type
-    assert copy.properties.app_id == "catalogsite"
-    assert copy.properties.delivery_mode == 2
-    assert copy.properties.content_type == "application/json"
-    assert type(copy.properties.timestamp) is int
-    assert property_names(copy) == {
-        "app_id",
-        "content_type",
-        "delivery_mode",
-        "headers",
-        "message_id",
-        "timestamp",
-        "type",
-    }
+    copies = [*queues.wire.drain(back), *queues.dead("catalog")]
+    for copy, attempt in zip(copies, (1, 2, 3, 3), strict=True):
+        assert copy.body == event.body
+        # Each comes back from its retry queue with the notes of that one stay.
+        assert [death["count"] for death in copy.headers.pop("x-death", [])] in ([1], [])
+        notes = {name for name in copy.headers if name.startswith("x-first-death-")}
+        assert copy.headers.keys() - notes == {"attempt", "reason", "consumer"}
+        assert copy.headers["attempt"] == attempt
+        assert copy.headers["reason"] == "SimulatedTransientError"
+        assert copy.headers["consumer"] == "catalog"
+        assert copy.properties.message_id == event.event_id
+        assert copy.properties.type == event.type
+        assert copy.properties.app_id == "catalogsite"
+        assert copy.properties.delivery_mode == 2
+        assert copy.properties.content_type == "application/json"
+        assert type(copy.properties.timestamp) is int
+        assert property_names(copy) == {
+            "app_id",
+            "content_type",
+            "delivery_mode",
+            "headers",
+            "message_id",
+            "timestamp",
+            "type",
+        }
+    assert "x-first-death-queue" not in copies[-1].headers
 
 
 FOREIGN: dict[str, Any] = {
@@ -177,7 +181,7 @@ def test_foreign_headers_travel_on_whatever_their_types(run: Run, queues: Queues
     ids=repr,
 )
 def test_an_x_death_is_neither_counted_nor_carried(
-    run: Run, queues: Queues, forged: object
+    run: Run, long_delay: None, queues: Queues, forged: object
 ) -> None:
     headers = {"x-death": forged, "x-delivery-count": 99, "x-first-death-queue": 7, "CC": ["q"]}
     queues.give("catalog", published("article-107").body, headers=headers)
@@ -190,7 +194,9 @@ def test_an_x_death_is_neither_counted_nor_carried(
     assert copy.headers["attempt"] == 1
 
 
-def test_an_expiration_does_not_shorten_the_delay(run: Run, queues: Queues) -> None:
+def test_an_expiration_does_not_shorten_the_delay(
+    run: Run, long_delay: None, queues: Queues
+) -> None:
     queues.give("catalog", published("article-107").body, expiration="60000", priority=7)
 
     consume_once("catalog", simulate_temporary=frozenset({"article-107"}))
@@ -201,7 +207,7 @@ def test_an_expiration_does_not_shorten_the_delay(run: Run, queues: Queues) -> N
 
 @pytest.mark.parametrize("properties", [{}, {"headers": {}}, {"headers": {"attempt": 0}}])
 def test_without_headers_it_is_the_first_attempt(
-    run: Run, queues: Queues, properties: dict[str, Any]
+    run: Run, long_delay: None, queues: Queues, properties: dict[str, Any]
 ) -> None:
     queues.give("catalog", published("article-107").body, **properties)
 
@@ -279,7 +285,9 @@ def test_an_unknown_failure_of_a_handler_is_tried_again(
     assert queues.ready("audit") == {}
 
 
-def test_a_name_of_a_failure_is_cut_to_a_hundred_characters(run: Run, queues: Queues) -> None:
+def test_a_name_of_a_failure_is_cut_to_a_hundred_characters(
+    run: Run, long_delay: None, queues: Queues
+) -> None:
     queues.publish(published())
     endless = type("Я" * 300, (Exception,), {})
 
