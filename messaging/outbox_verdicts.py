@@ -29,8 +29,11 @@ class Judgement:
     unknown: list[OutboxMessage] = field(default_factory=list)
 
 
-def judge(rows: Sequence[OutboxMessage], results: Sequence[Result]) -> Judgement:
-    """Only a confirm makes a row sent, and only a row's own fault costs it a try."""
+def judge(rows: Sequence[OutboxMessage], results: Sequence[Result], *, alone: bool) -> Judgement:
+    """Only a confirm makes a row sent, and only a row's own fault costs it a try.
+
+    `alone` says that nothing else was under way, in this batch or another.
+    """
     judgement = Judgement()
     for row, result in zip(rows, results, strict=True):
         match result.verdict:
@@ -38,7 +41,7 @@ def judge(rows: Sequence[OutboxMessage], results: Sequence[Result]) -> Judgement
                 judgement.sent.append(row)
             case Verdict.UNKNOWN:
                 judgement.unknown.append(row)
-            case Verdict.SUSPECT if len(rows) > 1:
+            case Verdict.SUSPECT if not alone:
                 judgement.suspected.append(row)
             case _:
                 judgement.refused.setdefault(_refusal(row, result), []).append(row)

@@ -64,8 +64,8 @@ class Relay:
         self._due_elsewhere = False
         self._is_paused = False
         self._bell = bell(using)
-        self._in_flight: deque[tuple[Batch, Rows]] = deque()
-        self._reopenings = 0
+        self._in_flight: deque[tuple[Batch, Rows, bool]] = deque()  # True: nothing beside it
+        self._channel = 0  # the one on which all that is in flight went out
         self._suspects: set[int] = set()
         self._undelivered: set[int] = set()
 
@@ -93,7 +93,6 @@ class Relay:
     def _serve(self, session: Session) -> None:
         log.info("relaying")
         self._due.start_over()
-        self._reopenings = 0
         while not (self._lifetime.stopping or session.failure):
             self._is_paused = self._pause.holds()
             if self._once and self._is_paused:
@@ -118,34 +117,33 @@ class Relay:
 
     def _look(self) -> tuple[bool, list[OutboxMessage]]:
         leads = self._leadership.hold()
-        in_flight = [row.pk for _, rows in self._in_flight for row in rows]
+        in_flight = [row.pk for _, rows, _ in self._in_flight for row in rows]
         rows = self._due.read(besides=in_flight) if leads and not self._is_paused else []
         self._due_elsewhere = self._once and not leads and self._due.any()
         return leads, rows
 
     def _publish(self, session: Session, rows: Rows) -> None:
         for group, alone in grouped(rows, suspects=self._suspects):
-            self._settle(session, leave=0 if alone else BATCHES_IN_FLIGHT - 1)
-            if session.failure or self._lifetime.stopping or self._was_interrupted(session):
+            lost = self._settle(session, leave=0 if alone else BATCHES_IN_FLIGHT - 1)
+            if lost or session.failure or self._lifetime.stopping:
+                return  # What was lost comes before these.
+            if not self._in_flight:
+                self._channel = session.channels
+            messages = [message_of(row, self._topology) for row in group]
+            batch = session.submit(messages, channel=self._channel)
+            self._in_flight.append((batch, group, alone))
+            if alone and self._settle(session, leave=0):
                 return
-            batch = session.submit([message_of(row, self._topology) for row in group])
-            self._in_flight.append((batch, group))
-            if alone:
-                self._settle(session, leave=0)
 
-    def _was_interrupted(self, session: Session) -> bool:
-        """Whether rows before these were lost with a channel: they go first, for their order."""
-        if session.reopenings == self._reopenings:
-            return False
-        self._reopenings = session.reopenings
-        self._settle(session, leave=0)
-        return True
+    def _settle(self, session: Session, *, leave: int) -> bool:
+        """Wait for the oldest batches and mark their rows, until so many are in flight.
 
-    def _settle(self, session: Session, *, leave: int) -> None:
-        """Wait for the oldest batches and mark their rows, until so many are in flight."""
-        while len(self._in_flight) > leave:
-            batch, rows = self._in_flight[0]
-            judgement = judge(rows, session.settle(batch))
+        True when rows went nowhere; then nothing is in flight, and the oldest are read again.
+        """
+        lost = False
+        while len(self._in_flight) > (0 if lost else leave):
+            batch, rows, alone = self._in_flight[0]
+            judgement = judge(rows, session.settle(batch), alone=alone)
             self._in_flight.popleft()
             try:
                 self._turns.insist(partial(self._mark, judgement), still_wanted=lambda: True)
@@ -153,6 +151,10 @@ class Relay:
                 log.warning("confirmed but not marked; sent again later", rows=len(rows))
             else:
                 self._note(judgement)
+            lost |= bool(judgement.suspected or judgement.unknown)
+        if lost:
+            self._due.start_over()
+        return lost
 
     def _mark(self, judgement: Judgement) -> None:
         self._leadership.hold()  # a long row of single messages must not outlast the lease
@@ -174,8 +176,6 @@ class Relay:
         self._suspects.update(row.pk for row in judgement.suspected)
         self._undelivered.difference_update(row.pk for row in judgement.sent)
         self._undelivered.update(row.pk for row in refused)
-        if judgement.suspected or judgement.unknown:
-            self._due.start_over()
         log_many(__name__, "sent", [names_of(row) for row in judgement.sent])
         for refusal, rows in judgement.refused.items():
             for row in rows:

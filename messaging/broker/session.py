@@ -37,7 +37,7 @@ class Session:
         self.failure: DeliveryError | None = None
         self.blocked = False
         self.did_work = False
-        self.reopenings = 0  # how often the channel was lost over a message and opened again
+        self.channels = 1  # one more each time it was lost over a message and opened again
         self._address = address
         self._lifetime = lifetime
         self._ready = False
@@ -81,15 +81,17 @@ class Session:
         if self.failure:
             raise self.failure
 
-    def submit(self, messages: Sequence[Message]) -> Batch:
+    def submit(self, messages: Sequence[Message], *, channel: int | None = None) -> Batch:
         """Send messages and return at once; `settle` waits for what the broker says of them.
 
         Waits while the channel is being opened again, after the broker closed it over a message.
+        With `channel` (one of `channels`) they go out on that one or, if it is gone, not at all:
+        UNKNOWN. So what was lost with it can be sent before them.
         """
         self.wait(lambda: self._ready, None)
         batch = Batch([message.route for message in messages])
         frames = [self._frames(message, batch, index) for index, message in enumerate(messages)]
-        self._loop.call(lambda: self._channel.send(batch, frames))
+        self._loop.call(lambda: self._send(batch, frames, channel))
         return batch
 
     def settle(self, batch: Batch) -> list[Result]:
@@ -177,6 +179,13 @@ class Session:
         self._lifetime.wait_until(look, seconds, fileno=fileno)
         return answer
 
+    def _send(self, batch: Batch, frames: Sequence[bytes | None], channel: int | None) -> None:
+        if channel is not None and channel != self.channels:
+            batch.settle_rest(UNKNOWN)
+            self._lifetime.wake()
+        else:
+            self._channel.send(batch, frames)
+
     def _frames(self, message: Message, batch: Batch, index: int) -> bytes | None:
         try:
             return wire.frames(
@@ -206,7 +215,7 @@ class Session:
 
     def _on_reopening(self) -> None:
         self._ready = False
-        self.reopenings += 1
+        self.channels += 1
 
     def _on_lost(self, error: DeliveryError) -> None:
         self.failure = error

@@ -24,7 +24,7 @@ def test_each_row_is_judged_by_its_own_result_and_the_order_is_kept() -> None:
         Result(Verdict.UNENCODABLE, "too long"),
     ]
 
-    judgement = judge(rows, results)
+    judgement = judge(rows, results, alone=False)
 
     assert judgement.sent == [rows[0], rows[5]]
     assert judgement.unknown == [rows[2]]
@@ -49,7 +49,7 @@ def test_each_row_is_judged_by_its_own_result_and_the_order_is_kept() -> None:
 def test_a_row_is_parked_for_its_own_fault_after_the_documented_tries(
     verdict: Verdict, attempts: int, park: bool
 ) -> None:
-    judgement = judge([row(1, attempts=attempts)], [Result(verdict, "why")])
+    judgement = judge([row(1, attempts=attempts)], [Result(verdict, "why")], alone=True)
 
     assert list(judgement.refused) == [Refusal(attempts, f"{verdict}: why", park)]
 
@@ -57,10 +57,11 @@ def test_a_row_is_parked_for_its_own_fault_after_the_documented_tries(
 def test_a_row_costs_no_try_when_the_session_ended_or_another_may_be_at_fault() -> None:
     rows = [row(1), row(2)]
 
-    unknown = judge(rows, [Result(Verdict.UNKNOWN)] * 2)
-    suspect = judge(rows, [Result(Verdict.SUSPECT)] * 2)
+    unknown = judge(rows, [Result(Verdict.UNKNOWN)] * 2, alone=False)
+    suspect = judge(rows, [Result(Verdict.SUSPECT)] * 2, alone=False)
+    beside_another_batch = judge(rows[:1], [Result(Verdict.SUSPECT)], alone=False)
 
-    assert unknown.refused == suspect.refused == {}
+    assert unknown.refused == suspect.refused == beside_another_batch.refused == {}
 
 
 def test_suspects_go_alone_between_groups_of_the_others() -> None:
