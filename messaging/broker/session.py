@@ -16,6 +16,7 @@ from messaging.broker.channel import CHANNEL_NUMBER, UNKNOWN, ConfirmedChannel, 
 from messaging.broker.confirms import Batch, Result, Verdict
 from messaging.broker.loop import BrokerLoop, RefusedFrames
 from messaging.broker.topology import Topology
+from messaging.broker.unacked import Unacked
 from messaging.broker.wire import Delivery, Message
 from messaging.errors import BrokerUnavailable, DeliveryError
 from messaging.process import Lifetime
@@ -42,8 +43,7 @@ class Session:
         self._lifetime = lifetime
         self._ready = False
         self._linger_until: float | None = None
-        self._arrived: deque[Delivery] = deque()
-        self._unsettled: dict[int, None] = {}  # tags taken and not acked, oldest first
+        self._unacked = Unacked()
         self._counts: deque[int] = deque()
         self._channel = ConfirmedChannel(
             topology,
@@ -121,34 +121,21 @@ class Session:
 
     def has_arrived(self) -> bool:
         """Whether `take` would give something."""
-        return bool(self._arrived)
+        return bool(self._unacked)
 
     def take(self, limit: int, *, limit_bytes: int) -> list[Delivery]:
         """What has been delivered, oldest first, waiting for nothing.
 
         At most `limit`, and no more once their bodies have reached `limit_bytes`.
         """
-        taken: list[Delivery] = []
-        size = 0
-        while self._arrived and len(taken) < limit and size < limit_bytes:
-            delivery = self._arrived.popleft()
-            self._unsettled[delivery.tag] = None
-            taken.append(delivery)
-            size += len(delivery.body)
-        return taken
+        return self._unacked.take(limit, limit_bytes=limit_bytes)
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge these: in one range as far as nothing unsettled lies between, else singly."""
         if not deliveries:
             return
         self.did_work = True
-        for delivery in deliveries:
-            del self._unsettled[delivery.tag]
-        first_open = next(iter(self._unsettled), None)
-        tags = sorted(delivery.tag for delivery in deliveries)
-        in_range = [tag for tag in tags if first_open is None or tag < first_open]
-        singly = tags[len(in_range) :]
-        range_to = in_range[-1] if in_range else None
+        range_to, singly = self._unacked.settle(deliveries)
         self._loop.call(lambda: self._channel.ack(range_to, singly))
 
     def ready_count(self, queue: str) -> int | None:
@@ -223,7 +210,7 @@ class Session:
         self._lifetime.wake()
 
     def _on_delivered(self, delivery: Delivery) -> None:
-        self._arrived.append(delivery)
+        self._unacked.arrived(delivery)
         self._lifetime.wake()
 
     def _on_blocked(self, blocked: bool) -> None:

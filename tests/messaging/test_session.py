@@ -197,6 +197,21 @@ def test_the_channel_is_opened_again_after_the_broker_closed_it_over_a_message(
     assert failure is None
 
 
+def test_what_was_meant_for_a_channel_that_is_gone_does_not_go_out_on_the_next(
+    namespace: str, wire: Wire
+) -> None:
+    refused = message(headers={"CC": "a string where the broker wants an array"})
+    with a_session() as session:
+        before = session.channels
+        send(session, refused)
+
+        late = session.settle(session.submit([message()], channel=before))
+        now = session.settle(session.submit([message()], channel=session.channels))
+
+    assert [result.verdict for result in late + now] == [Verdict.UNKNOWN, Verdict.CONFIRMED]
+    assert wire.ready(main_queue()) == 1
+
+
 def test_frames_for_which_the_broker_ends_the_connection_make_their_batch_suspect(
     namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

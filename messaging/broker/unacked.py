@@ -1,0 +1,41 @@
+"""What a session has received and not acked yet: waiting to be taken, or taken."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from messaging.broker.wire import Delivery
+
+
+class Unacked:
+    """`arrived` is called by the broker's thread, everything else by the session's own."""
+
+    def __init__(self) -> None:
+        self._arrived: deque[Delivery] = deque()
+        self._taken: dict[int, None] = {}  # tags, oldest first
+
+    def __bool__(self) -> bool:
+        """Whether `take` would give something."""
+        return bool(self._arrived)
+
+    def arrived(self, delivery: Delivery) -> None:
+        self._arrived.append(delivery)
+
+    def take(self, limit: int, *, limit_bytes: int) -> list[Delivery]:
+        """The oldest first; at most `limit`, and no more once they have reached `limit_bytes`."""
+        taken: list[Delivery] = []
+        size = 0
+        while self._arrived and len(taken) < limit and size < limit_bytes:
+            delivery = self._arrived.popleft()
+            self._taken[delivery.tag] = None
+            taken.append(delivery)
+            size += len(delivery.body)
+        return taken
+
+    def settle(self, deliveries: Sequence[Delivery]) -> tuple[int | None, list[int]]:
+        """Forget these; the tag up to which all may be acked in one range, and tags beyond it."""
+        for delivery in deliveries:
+            del self._taken[delivery.tag]
+        first_open = next(iter(self._taken), None)
+        tags = sorted(delivery.tag for delivery in deliveries)
+        in_range = [tag for tag in tags if first_open is None or tag < first_open]
+        return (in_range[-1] if in_range else None), tags[len(in_range) :]
