@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from messaging.broker.confirms import Batch, Ledger, Result, Route, Verdict
 
+pytestmark = pytest.mark.any_database
+
 LOST = Result(Verdict.UNKNOWN, "lost")
 CONFIRMED, RETURNED, NACKED = Verdict.CONFIRMED, Verdict.RETURNED, Verdict.NACKED
 

@@ -19,6 +19,8 @@ from tests.eventually import eventually
 from tests.messaging.sessions import a_session
 from tests.wire import Wire
 
+pytestmark = pytest.mark.any_database
+
 LIMIT_SECONDS = 20
 
 

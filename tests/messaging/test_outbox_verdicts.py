@@ -7,6 +7,8 @@ from messaging.models import OutboxMessage
 from messaging.outbox_queue import PARK_AFTER_TRIES
 from messaging.outbox_verdicts import Refusal, grouped, judge
 
+pytestmark = pytest.mark.any_database
+
 
 def row(pk: int, *, attempts: int = 0, last_error: str = "") -> OutboxMessage:
     return OutboxMessage(pk=pk, attempts=attempts, last_error=last_error)

@@ -24,6 +24,8 @@ from catalogsite.start import read_settings, set_up_logging
 read_settings(serves_pages=False); set_up_logging()
 import structlog
 from messaging import process
+
+pytestmark = pytest.mark.any_database
 process.STOP_GRACE_SECONDS = {grace}
 log = structlog.get_logger("a test")
 with process.Lifetime() as lifetime:

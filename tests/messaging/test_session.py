@@ -29,6 +29,8 @@ from tests.messaging.sessions import a_closed_session, a_session, message, to_qu
 from tests.tcp_proxy import tcp_proxy
 from tests.wire import Wire
 
+pytestmark = pytest.mark.any_database
+
 PASSWORD = "SECRETPW"
 CATALOG = "catalog"
 

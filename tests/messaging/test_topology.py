@@ -6,6 +6,8 @@ import pytest
 
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 
+pytestmark = pytest.mark.any_database
+
 
 @dataclass(frozen=True)
 class Listener:

@@ -103,6 +103,7 @@ def test_a_broken_file_makes_it_silent(run: Run) -> None:
         assert not hanging.rang()
 
 
+@pytest.mark.any_database
 def test_without_its_server_it_is_silent_and_after_a_restart_it_hears_again(
     run: Run, own_postgres: OwnPostgres
 ) -> None:

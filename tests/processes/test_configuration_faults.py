@@ -14,6 +14,8 @@ from tests.processes.harness import Run
 from tests.processes.queues import Queues
 from tests.processes.relaying import record_facts, states
 
+pytestmark = pytest.mark.any_database
+
 PASSWORD = "SECRETPW"
 
 

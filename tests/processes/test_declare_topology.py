@@ -10,6 +10,8 @@ from messaging.broker.topology import Binding, Exchange, Queue, Topology
 from tests.processes.harness import Run
 from tests.wire import Wire
 
+pytestmark = pytest.mark.any_database
+
 EVERYTHING_STANDS = "all exchanges and queues stand as wanted\n"
 
 

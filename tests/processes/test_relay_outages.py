@@ -38,6 +38,7 @@ def sent_count() -> int:
     return OutboxMessage.objects.filter(state="sent").count()
 
 
+@pytest.mark.any_database
 def test_commands_wait_for_a_broker_at_the_start_and_in_mid_stream(
     run: Run, own_broker: RabbitNode
 ) -> None:
@@ -80,6 +81,7 @@ def publish_a_thousand() -> None:
     connections.close_all()
 
 
+@pytest.mark.any_database
 def test_a_blocked_broker_is_waited_for_and_no_row_pays(run: Run, own_broker: RabbitNode) -> None:
     relay = run("relay_outbox")
     relay.wait_for("leading")
@@ -105,6 +107,7 @@ def test_a_blocked_broker_is_waited_for_and_no_row_pays(run: Run, own_broker: Ra
         eventually(lambda: all_sent(second))
 
 
+@pytest.mark.any_database
 def test_a_row_beyond_the_size_that_the_broker_takes_is_parked_and_the_others_go(
     run: Run, own_broker: RabbitNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,6 +128,7 @@ def test_a_row_beyond_the_size_that_the_broker_takes_is_parked_and_the_others_go
     assert "size" in large.last_error
 
 
+@pytest.mark.any_database
 def test_a_frozen_broker_does_not_delay_the_end(run: Run, own_broker: RabbitNode) -> None:
     relay = run("relay_outbox")
     relay.wait_for("leading")
@@ -141,6 +145,7 @@ def test_a_frozen_broker_does_not_delay_the_end(run: Run, own_broker: RabbitNode
     assert set(states(rows)) == {"pending"}
 
 
+@pytest.mark.any_database
 def test_a_relay_lives_through_the_absences_of_its_database(
     run: Run, own_postgres: OwnPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +215,7 @@ def test_a_locked_database_does_not_delay_the_end(run: Run, queues: Queues) -> N
     assert "Traceback" not in relay.stderr
 
 
+@pytest.mark.any_database
 def test_an_unmigrated_database_ends_it_with_one_clear_line(
     run: Run, queues: Queues, tmp_path: Path
 ) -> None:
