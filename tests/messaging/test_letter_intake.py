@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 OLGA = Operator("olga")
 NOW = datetime.now(UTC).replace(microsecond=0)
 EARLIER = NOW - timedelta(hours=1)
-LATER = NOW + timedelta(minutes=1)
+LATER = NOW + timedelta(days=1)
 EVENT = published()
 
 

@@ -55,15 +55,15 @@ def test_wrong_use_is_exit_2_with_one_clear_line(run: Run) -> None:
     assert b"'Article 7' is not a material's id" in err
 
 
-def test_a_table_that_is_not_there_is_exit_1_with_one_line(run: Run) -> None:
+def test_a_table_that_is_not_there_is_exit_3_with_one_line(run: Run) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE audit_record")
 
     code, out, err = finish(run)
 
-    assert (code, out) == (1, b"")
+    assert (code, out) == (3, b"")
     assert err.count(b"\n") == 1
-    assert b"cannot be read now" in err
+    assert b"manage.py migrate" in err
 
 
 def test_a_stop_signal_ends_it_within_five_seconds_also_when_nobody_reads(run: Run) -> None:
