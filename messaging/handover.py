@@ -34,6 +34,7 @@ class Handover:
         self._session = session
         self._suspects = suspects
         self._refused: list[Unhandled] = []
+        self._accepting: set[str] = set()  # the queues that took the last copy they were offered
         self._backoff = Backoff()
         self._next_offer = 0.0
 
@@ -61,12 +62,18 @@ class Handover:
             self._backoff.reset()
         elif len(self._refused) > refused_before:
             self._next_offer = time.monotonic() + self._backoff.next_seconds()
+        elif refused_before and self._takes_again():
+            self._next_offer = time.monotonic()
 
     def offer_again(self) -> Iterator[list[Unhandled]]:
         """Offer what was refused, once its pause is over; otherwise as `offer`."""
         if self._refused and time.monotonic() >= self._next_offer:
             waiting, self._refused = self._refused, []
             yield from self.offer(waiting)
+
+    def _takes_again(self) -> bool:
+        """Whether a queue that refused a copy has taken another one since."""
+        return any(self._target(each) in self._accepting for each in self._refused)
 
     def _publish(self, part: Sequence[Unhandled]) -> list[Unhandled]:
         taken: list[Unhandled] = []
@@ -76,6 +83,7 @@ class Handover:
             match result.verdict:
                 case Verdict.CONFIRMED:
                     taken.append(each)
+                    self._accepting.add(self._target(each))
                     self._suspects.clear(each)
                 case Verdict.UNKNOWN:
                     pass  # The session is over, or we stop: the original comes back.
@@ -95,6 +103,7 @@ class Handover:
             queue=self._target(each),
             reason=reason,
         )
+        self._accepting.discard(self._target(each))
         self._refused.append(each)
 
     def _target(self, each: Unhandled) -> str:

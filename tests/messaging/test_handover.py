@@ -20,6 +20,8 @@ from messaging.suspects import PAUSE_SECONDS, Suspects
 from messaging.unhandled import Unhandled
 from tests.messaging.facts import published
 
+pytestmark = pytest.mark.any_database
+
 CONFIRMED = Result(Verdict.CONFIRMED)
 NACKED = Result(Verdict.NACKED, "full")
 UNKNOWN = Result(Verdict.UNKNOWN)
@@ -202,6 +204,26 @@ def test_others_that_go_through_meanwhile_do_not_put_off_the_next_offer(
         offer(handover, transient())
 
     assert clock.now + (handover.seconds_to_next_offer() or 0) <= max(due, clock.now)
+
+
+def test_when_the_queue_takes_another_copy_the_refused_ones_wait_no_longer(
+    session: FakeSession, handover: Handover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    refused, other = permanent(), permanent()
+    session.answers["ns.catalog.dead"] = NACKED
+    for _ in range(6):
+        offer(handover, permanent())
+    offer(handover, refused)
+    session.answers.clear()
+
+    assert offer(handover, transient()) != []
+    assert handover.seconds_to_next_offer() != 0, "another queue says nothing about this one"
+    assert offer(handover, other) == [other]
+
+    assert handover.seconds_to_next_offer() == 0
+    clock.advance(0)
+    assert refused in offer_again(handover)
 
 
 def test_when_nothing_is_known_the_copy_is_not_offered_again_by_this_session(

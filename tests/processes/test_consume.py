@@ -84,6 +84,7 @@ def test_large_bodies_do_not_all_share_one_transaction(run: Run, queues: Queues)
     assert max(sum(batch) for batch in noting.batches) < 5 * 1024 * 1024
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -101,6 +102,7 @@ def test_wrong_use_is_told_and_ends_with_2(run: Run, arguments: tuple[str, ...],
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.any_database
 def test_help_explains_the_options(run: Run) -> None:
     done = run.manage("consume", "--help")
 
@@ -121,6 +123,7 @@ def test_two_names_each_apply_an_event_once(run: Run, queues: Queues) -> None:
     assert CatalogEntry.objects.count() == AuditRecord.objects.count() == 1
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_idle_consumer_stops_at_once(run: Run, queues: Queues, number: signal.Signals) -> None:
     consumer = run("consume", "audit")
@@ -183,6 +186,7 @@ def test_a_second_signal_ends_at_once_and_acks_nothing(run: Run, queues: Queues)
     queues.await_ready("catalog", main=1)
 
 
+@pytest.mark.any_database
 def test_a_handler_longer_than_the_heartbeat_keeps_its_delivery(run: Run, queues: Queues) -> None:
     run.environment["AMQP_URL"] += "?heartbeat=2"
     queues.publish(published())

@@ -15,6 +15,8 @@ from tests.processes.command import Command
 from tests.processes.harness import Run
 from tests.processes.queues import Queues
 
+pytestmark = pytest.mark.any_database
+
 MISCONFIGURED = 3
 
 

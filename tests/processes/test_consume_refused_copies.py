@@ -12,6 +12,8 @@ from tests.processes.harness import Run
 from tests.processes.queues import Queues
 from tests.processes.working import consume_once, working
 
+pytestmark = pytest.mark.any_database
+
 BAD = b"not an event"
 
 
@@ -56,7 +58,7 @@ def test_a_dead_queue_that_takes_nothing_loses_nothing_and_holds_nobody_back(
     assert '"level": "error"' in line
     queues.give("catalog", BAD + b" either")
     restore(queues, dead)
-    queues.await_ready("catalog", dead=2)
+    queues.await_ready("catalog", seconds=40, dead=2)
     copies = {message.body: message.headers for message in queues.dead("catalog")}
     assert copies.keys() == {BAD, BAD + b" either"}
     assert copies[BAD] == {"attempt": 1, "reason": "MalformedEvent", "consumer": "catalog"}
@@ -80,7 +82,7 @@ def test_a_retry_queue_that_takes_nothing_loses_nothing_and_holds_nobody_back(
         eventually(lambda: FailedAttempt.objects.count() == 1 and applied("article-1"))
         restore(queues, retry)
 
-        queues.await_ready("catalog", dead=1)
+        queues.await_ready("catalog", seconds=40, dead=1)
     assert [row.attempt for row in FailedAttempt.objects.order_by("id")] == [0, 1, 2, 3]
 
 
