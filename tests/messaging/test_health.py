@@ -15,6 +15,7 @@ from django.test import Client
 from messaging import health
 from messaging.time_limits import Overdue, SharedQuestion, answer_within
 from tests.catalogsite.server import Server, serving
+from tests.eventually import eventually, never
 from tests.postgres_cluster import OwnPostgres
 from tests.processes.database import migrate
 
@@ -172,6 +173,9 @@ def test_many_who_ask_at_once_share_one_thread() -> None:
     threads = [threading.Thread(target=lambda: answers.append(shared.answer())) for _ in range(5)]
     for thread in threads:
         thread.start()
+    # Whoever comes after the answer asks anew: let all of them come before it.
+    eventually(lambda: bool(asked))
+    never(lambda: bool(answers), seconds=1)
     release.set()
     for thread in threads:
         thread.join()

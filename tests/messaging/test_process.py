@@ -17,6 +17,8 @@ import pytest
 from messaging.process import Backoff, Lifetime
 from tests.environment import PROJECT
 
+pytestmark = pytest.mark.any_database
+
 SHORT, LONG = 1.0, 60.0
 PROCESS = """
 import sqlite3, sys, time
@@ -24,8 +26,6 @@ from catalogsite.start import read_settings, set_up_logging
 read_settings(serves_pages=False); set_up_logging()
 import structlog
 from messaging import process
-
-pytestmark = pytest.mark.any_database
 process.STOP_GRACE_SECONDS = {grace}
 log = structlog.get_logger("a test")
 with process.Lifetime() as lifetime:
