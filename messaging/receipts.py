@@ -1,7 +1,6 @@
 """Writing receipts: the statements by which the unique keys of `InboxReceipt` decide."""
 
 import json
-import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,10 +69,11 @@ def _insert_by_values(
 ) -> set[str]:
     values = ", ".join(["(%s, %s, %s, %s, %s, 'applied', %s, %s, %s, 0)"] * len(events))
     parameters: list[Any] = []
+    ids = {event.event_id.replace("-", ""): event.event_id for event in events}  # as Django stores
     for event in events:
         parameters += [
             consumer,
-            uuid.UUID(event.event_id).hex,
+            event.event_id.replace("-", ""),
             event.type,
             event.material_id,
             event.revision,
@@ -87,7 +87,7 @@ def _insert_by_values(
             " ON CONFLICT DO NOTHING RETURNING event_id",
             parameters,
         )
-        return {str(uuid.UUID(row[0])) for row in cursor.fetchall()}
+        return {ids[row[0]] for row in cursor.fetchall()}
 
 
 _TABLE = InboxReceipt._meta.db_table
