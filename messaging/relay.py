@@ -33,7 +33,8 @@ from messaging.wakeup import bell
 
 log = structlog.get_logger(__name__)
 
-BATCHES_IN_FLIGHT = 2
+# Two are at the broker while one is marked and another read.
+BATCHES_IN_FLIGHT = 3
 POLL_SECONDS = 1.0
 
 Rows = Sequence[OutboxMessage]
