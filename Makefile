@@ -2,7 +2,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup up test lint fmt schema messages screenshots
+.PHONY: help setup up test lint fmt schema messages screenshots bench
 .PHONY: lint-format lint-rules lint-types lint-imports lint-templates lint-migrations lint-schema
 
 BIN := .venv/bin
@@ -58,6 +58,14 @@ messages: setup ## Bring the translations up to date with the code and compile t
 
 screenshots: setup ## Pictures of the main pages, into docs/screenshots
 	$(BIN)/python -m dev.screenshots
+
+bench: setup ## Every benchmark, in under half an hour; one: make bench-NAME (ARGS="--quick")
+	@exec $(BIN)/python -m bench $(ARGS)
+
+BENCHMARKS := publish relay consume latency pages growth dead-letters
+.PHONY: $(BENCHMARKS:%=bench-%)
+$(BENCHMARKS:%=bench-%): setup
+	@exec $(BIN)/python -m bench.$(subst -,_,$(@:bench-%=%)) $(ARGS)
 
 python3 = $(or $(PYTHON),python3)
 

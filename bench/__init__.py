@@ -1,0 +1,1 @@
+"""Benchmarks: the product beside what limits it and what competes with it."""

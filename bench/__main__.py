@@ -1,0 +1,54 @@
+"""`python -m bench [--quick]`: every benchmark, one after another, then all results as one page."""
+
+import signal
+import subprocess
+import sys
+import time
+from types import FrameType
+
+from bench import summary
+from bench.runner import RESULTS
+from bench.stage import say
+
+BENCHMARKS = ("publish", "relay", "consume", "latency", "pages", "dead_letters", "growth")
+STOPPED = 130
+
+
+def main() -> int:
+    failed = []
+    for name in BENCHMARKS:
+        began = time.monotonic()
+        say(f"--- {name}")
+        code = run([sys.executable, "-m", f"bench.{name}", *sys.argv[1:]])
+        if code == STOPPED:
+            return STOPPED
+        if code:
+            failed.append(name)
+        say(f"--- {name}: {time.monotonic() - began:.0f} s")
+    summary.write(RESULTS)
+    for name in failed:
+        say(f"FAILED: {name}")
+    return 1 if failed else 0
+
+
+def run(command: list[str]) -> int:
+    """Its exit code. It is asked to stop when we are, and has then left nothing."""
+    process = subprocess.Popen(command)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+        raise
+
+
+def _stop(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(STOPPED)

@@ -1,0 +1,55 @@
+"""The results of the benchmarks as one page: `python -m bench.summary [--into FILE]`.
+
+With `--into`, what stands between the two marks of that file is replaced.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from bench.runner import RESULTS
+
+ORDER = ("publish", "relay", "consume", "latency", "growth", "pages", "dead_letters")
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--into", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    if options.into is None:
+        print(page(options.results))
+        return
+    text = options.into.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    _, mark, tail = rest.partition(END)
+    if not mark:
+        parser.error(f"{options.into} has no {BEGIN} and {END}")
+    options.into.write_text(
+        f"{head}{BEGIN}\n\n{page(options.results)}\n{END}{tail}", encoding="utf-8"
+    )
+
+
+def write(results: Path) -> None:
+    """summary.md beside the results."""
+    (results / "summary.md").write_text(page(results), encoding="utf-8")
+
+
+def page(results: Path) -> str:
+    """Every result that is there, in a fixed order, and what it was measured on."""
+    names = [name for name in ORDER if (results / f"{name}.md").exists()]
+    texts = [(results / f"{name}.md").read_text(encoding="utf-8") for name in names]
+    return "\n".join([_circumstances(results, names), *texts])
+
+
+def _circumstances(results: Path, names: list[str]) -> str:
+    lines = []
+    for name in names:
+        found = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))["circumstances"]
+        lines.append(f"- {name}: " + ", ".join(f"{key} {value}" for key, value in found.items()))
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    main()
