@@ -12,6 +12,7 @@ from environ import Env
 from psycopg import pq
 
 from catalogsite.environment import SettingError
+from catalogsite.sqlite_journal import LoggedConnection
 
 # A write waits this long for another process's transaction. Below 5 s, because a process
 # that waits inside SQLite cannot answer SIGTERM.
@@ -75,7 +76,8 @@ def _sqlite(url: str, *, name: str, root: Path) -> dict[str, Any]:
             "transaction_mode": "IMMEDIATE",
             # FULL: in WAL mode a lesser level may lose a commit when the power goes, after
             # the broker has already been told that the message is settled.
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            "init_command": "PRAGMA synchronous=FULL;",
+            "factory": LoggedConnection,
         },
         "TEST": {"NAME": str(path.with_name(f"test-{path.name}"))},
     }

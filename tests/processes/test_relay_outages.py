@@ -1,5 +1,6 @@
 """A relay whose broker or database is away: it waits, says so, and loses nothing."""
 
+import itertools
 import threading
 import time
 from contextlib import suppress
@@ -54,12 +55,17 @@ def test_commands_wait_for_a_broker_at_the_start_and_in_mid_stream(
 
     own_broker.start()
     relay.wait_for("leading", 60)
-    publisher = threading.Thread(target=publish_a_thousand)
+    enough = threading.Event()
+    publisher = threading.Thread(target=publish_until, args=[enough])
     publisher.start()
-    eventually(lambda: sent_count() > 200)
-    own_broker.kill()
-    sent_before = sent_count()
-    publisher.join()
+    try:
+        eventually(lambda: sent_count() > 200)
+        own_broker.kill()
+        sent_before = sent_count()
+        eventually(lambda: OutboxMessage.objects.count() > sent_before + 200)
+    finally:
+        enough.set()
+        publisher.join()
     own_broker.start()
     rows = list(OutboxMessage.objects.order_by("id"))
     eventually(lambda: all_sent(rows), 60)
@@ -67,17 +73,17 @@ def test_commands_wait_for_a_broker_at_the_start_and_in_mid_stream(
     wire = Wire(own_broker.amqp_url)
     received = wire.drain(topology().main("audit"))
     wire.close()
-    print(f"{sent_before} of 1000 sent at the kill, {len(received)} messages in all")
-    assert sent_before < 1000
-    assert len(rows) == 1000
+    assert 200 < sent_before < len(rows)
     assert complete_and_in_order(received, rows)
     assert attempts() == {0}
     assert relay.terminate() == 0
 
 
-def publish_a_thousand() -> None:
-    for part in range(20):
-        record(*(facts.published(f"article-{number}", part + 1) for number in range(50)))
+def publish_until(enough: threading.Event) -> None:
+    for revision in itertools.count(1):
+        record(*(facts.published(f"article-{number}", revision) for number in range(50)))
+        if enough.wait(0.01):
+            break
     connections.close_all()
 
 
