@@ -53,18 +53,20 @@ class Stage:
         cluster.start()
         return cluster
 
-    def new_database(self, kind: Kind) -> str:
-        """The URL of a new, migrated database."""
-        if kind not in self._templates:
-            say(f"migrating a database on {kind}")
-            self._templates[kind] = url = self._empty_database(kind, "template")
-            self.manage(self.environment(url), "migrate", "--verbosity=0")
+    @contextmanager
+    def database(self, kind: Kind) -> Iterator[str]:
+        """The URL of a new, migrated database; it is dropped at the end of the block."""
+        template = self._template(kind)
         name = f"d{uuid.uuid4().hex[:12]}"
         if kind == "SQLite":
-            shutil.copyfile(_path(self._templates[kind]), self.folder / f"{name}.sqlite3")
-            return f"sqlite:///{self.folder / name}.sqlite3"
-        self._execute(f"CREATE DATABASE {name} TEMPLATE template_bench")
-        return _with_database(self.postgres.url(), name)
+            shutil.copyfile(template.removeprefix("sqlite:///"), self.folder / name)
+            yield f"sqlite:///{self.folder / name}"
+            for suffix in ("", "-wal", "-shm"):
+                (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
+        else:
+            self._execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}")
+            yield _with_database(template, name)
+            self._execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def environment(self, database_url: str, **settings: str) -> dict[str, str]:
         """The environment of a command; a namespace of its own unless DELIVERY_NAMESPACE is given.
@@ -127,11 +129,17 @@ class Stage:
         """Where the process of that name logs."""
         return self.folder / f"{name.replace(' ', '-').replace('/', '-')}.log"
 
-    def _empty_database(self, kind: Kind, name: str) -> str:
-        if kind == "SQLite":
-            return f"sqlite:///{self.folder / name}.sqlite3"
-        self._execute(f"CREATE DATABASE {name}_bench")
-        return _with_database(self.postgres.url(), f"{name}_bench")
+    def _template(self, kind: Kind) -> str:
+        if kind not in self._templates:
+            say(f"migrating a database on {kind}")
+            if kind == "SQLite":
+                url = f"sqlite:///{self.folder / _TEMPLATE}"
+            else:
+                url = _with_database(self.postgres.url(), _TEMPLATE)
+                self._execute(f"CREATE DATABASE {_TEMPLATE}")
+            self.manage(self.environment(url), "migrate", "--verbosity=0")
+            self._templates[kind] = url
+        return self._templates[kind]
 
     def _execute(self, statement: str) -> None:
         with psycopg.connect(self.postgres.url(), autocommit=True) as connection:
@@ -161,12 +169,9 @@ def _stop(_number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _path(url: str) -> str:
-    return url.removeprefix("sqlite:///")
-
-
 def _with_database(url: str, name: str) -> str:
     return urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
 
 
+_TEMPLATE = "template_bench"
 _INHERITED = ("PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "USER")

@@ -1,0 +1,27 @@
+"""The product: `relay_outbox --once`, as its command builds it."""
+
+from collections.abc import Callable
+
+import django
+
+from bench.timed import Done
+
+
+def prepare(*, count: int) -> Callable[[], Done]:
+    django.setup()
+    from django.db import DEFAULT_DB_ALIAS, connection
+
+    from messaging.broker.sessions import topology
+    from messaging.process import DONE, Lifetime
+    from messaging.relay import Relay
+
+    connection.ensure_connection()
+
+    def work() -> Done:
+        with Lifetime() as lifetime:
+            code = Relay(topology(), lifetime, using=DEFAULT_DB_ALIAS, once=True).run()
+        if code != DONE:
+            raise RuntimeError(f"relay_outbox ended with {code}")
+        return Done(count)
+
+    return work
