@@ -42,7 +42,7 @@ class Report:
     circumstances: dict[str, object] = field(default_factory=dict)
     sections: list[Section] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
-    accounts: list[str] = field(default_factory=list)
+    accounts: dict[str, int] = field(default_factory=dict)  # and how often each was right
 
     def add_rates(
         self,
@@ -97,7 +97,8 @@ class Report:
         """Every benchmark ends with these. Raises AccountFailed where the two differ."""
         if found != expected:
             raise AccountFailed(f"{what}: {found} instead of {expected}")
-        self.accounts.append(f"{what}: {found}")
+        line = f"{what}: {found}"
+        self.accounts[line] = self.accounts.get(line, 0) + 1
 
     def markdown(self) -> str:
         """The whole as Markdown."""
@@ -112,7 +113,8 @@ class Report:
             ]
             parts += [table(["goal", "wanted", "found", "met"], rows)]
         if self.accounts:
-            parts += [f"Account: {'; '.join(dict.fromkeys(self.accounts))}."]
+            lines = [f"{line} (seen {times} times)" for line, times in self.accounts.items()]
+            parts += [f"Account: {'; '.join(lines)}."]
         return "\n\n".join(parts) + "\n"
 
     def write(self, folder: Path) -> None:
