@@ -11,8 +11,8 @@ from messaging.broker.inspection import QueueDepth, inspect_queues
 from messaging.broker.sessions import topology
 from messaging.error_texts import sanitised
 from messaging.errors import DeliveryError
-from messaging.inert_text import inert
 from messaging.models import DeadLetter, Pause
+from messaging.problems import Kind, Problem
 from messaging.tallies import ConsumerCounts, OutboxState, count_receipts, read_outbox
 from messaging.time_limits import Overdue, answer_within
 
@@ -96,10 +96,10 @@ def problems_of(
     letters: int,
     paused: Sequence[Pause],
     depths: Mapping[str, QueueDepth | None],
-) -> list[str]:
-    """What is unhealthy about these figures, in the words of `delivery_status`."""
+) -> list[Problem]:
+    """What is unhealthy about these figures."""
     found = [*_outbox_problems(outbox), *_letter_problems(letters)]
-    found += [_pause_said(each) for each in paused]
+    found += [_pause_problem(each) for each in paused]
     return [*found, *_queue_problems(depths, {each.target for each in paused})]
 
 
@@ -140,7 +140,7 @@ def _queues(problems: list[str], paused: Sequence[Pause]) -> tuple[bool, dict[st
             settings.AMQP, topology().queue_names(), timeout_seconds=BROKER_LIMIT_SECONDS
         )
     except DeliveryError as error:
-        problems.append(f"broker: {error}")
+        problems.append(Problem(Kind.BROKER, said=error))
         return False, {}
     problems += _queue_problems(depths, {each.target for each in paused})
     return True, {name: depth for name, depth in depths.items() if depth is not None}
@@ -154,35 +154,42 @@ def _dead_queues() -> list[str]:
     return [topology().dead(each.name) for each in _known()]
 
 
-def _outbox_problems(outbox: OutboxState) -> Iterator[str]:
+def _outbox_problems(outbox: OutboxState) -> Iterator[Problem]:
     if outbox.failed:
-        yield f"outbox: {outbox.failed} failed, to be tried again by an operator"
+        yield Problem(Kind.OUTBOX_FAILED, count=outbox.failed)
     waits = outbox.oldest_pending_seconds or 0.0
     if waits > OVERDUE_AFTER_SECONDS:
-        yield f"outbox: the oldest of {outbox.pending} pending waits for {waits:.0f} s"
+        yield Problem(Kind.OUTBOX_LATE, count=outbox.pending, seconds=waits)
 
 
-def _letter_problems(letters: int) -> Iterator[str]:
+def _letter_problems(letters: int) -> Iterator[Problem]:
     if letters:
-        yield f"dead letters: {letters} open, waiting for a decision"
+        yield Problem(Kind.LETTERS_OPEN, count=letters)
 
 
-def _pause_said(pause: Pause) -> str:
-    end = f" until {pause.until:%Y-%m-%d %H:%M:%S} UTC" if pause.until else ""
-    since = f"{pause.since:%Y-%m-%d %H:%M:%S} UTC"
-    return inert(f"{pause.target}: paused by {pause.operator} since {since}{end}: {pause.reason}")
+def _pause_problem(pause: Pause) -> Problem:
+    moments = {"since": f"{pause.since:%Y-%m-%d %H:%M:%S} UTC"}
+    if pause.until:
+        moments["until"] = f"{pause.until:%Y-%m-%d %H:%M:%S} UTC"
+    return Problem(
+        Kind.PAUSED_UNTIL if pause.until else Kind.PAUSED,
+        target=pause.target,
+        operator=pause.operator,
+        reason=pause.reason,
+        **moments,
+    )
 
 
 def _queue_problems(
     depths: Mapping[str, QueueDepth | None], paused: Collection[str]
-) -> Iterator[str]:
+) -> Iterator[Problem]:
     # A paused one has none, and that is said once.
     mains = {topology().main(each.name) for each in _known() if each.name not in paused}
     dead = set(_dead_queues())
     for name, depth in depths.items():
         if depth is None:
-            yield f"queue {name}: missing; run declare_topology"
+            yield Problem(Kind.QUEUE_MISSING, name=name)
         elif name in mains and not depth.consumers:
-            yield f"queue {name}: no consumer"
+            yield Problem(Kind.NO_CONSUMER, name=name)
         elif name in dead and depth.ready:
-            yield f"queue {name}: {depth.ready} dead, to be collected"
+            yield Problem(Kind.UNCOLLECTED, name=name, count=depth.ready)

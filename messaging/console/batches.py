@@ -1,5 +1,6 @@
 """Large actions: how far each is, at what pace, what was refused, and how to stop the rest."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
@@ -11,6 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from messaging import letter_batches
@@ -18,7 +20,7 @@ from messaging.console.deciding import BATCH_URL, RIGHTS
 from messaging.console.rights import VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.inert_text import inert
-from messaging.models import DeadLetter, OperatorBatch
+from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
 from messaging.read_only_admin import ReadOnlyAdmin
 
 
@@ -46,7 +48,7 @@ class BatchAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("action"))
     def what(self, batch: OperatorBatch) -> str:
-        return f"{batch.pk}: {batch.action}"
+        return f"{batch.pk}: {OperatorDecision.Action(batch.action).label}"
 
     @admin.display(description=_("operator"))
     def by(self, batch: OperatorBatch) -> str:
@@ -71,6 +73,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
     context = {
         "opts": OperatorBatch._meta,
         "batch": batch,
+        "story": _story(batch),
         "sign": sign,
         "said": said,
         "handled": handled,
@@ -107,6 +110,30 @@ def _find(text: str) -> OperatorBatch:
         if batch is not None:
             return batch
     raise Http404(_now("There is no such large action."))
+
+
+def _story(batch: OperatorBatch) -> str:
+    words = {"operator": inert(batch.operator), "count": batch.matched}
+    return _STORIES[batch.action](batch.matched) % words
+
+
+_STORIES: dict[str, Callable[[int], str]] = {
+    "requeue": lambda n: ngettext(
+        "%(operator)s decided to requeue %(count)d letter.",
+        "%(operator)s decided to requeue %(count)d letters.",
+        n,
+    ),
+    "discard": lambda n: ngettext(
+        "%(operator)s decided to discard %(count)d letter.",
+        "%(operator)s decided to discard %(count)d letters.",
+        n,
+    ),
+    "restore": lambda n: ngettext(
+        "%(operator)s decided to restore %(count)d letter.",
+        "%(operator)s decided to restore %(count)d letters.",
+        n,
+    ),
+}
 
 
 def _standing(batch: OperatorBatch) -> tuple[str, str]:

@@ -145,7 +145,7 @@ class DiedFilter(admin.ListFilter):
 def described(selection: Selection) -> str:
     """The filters in words, for the page that asks before a decision over all that match."""
     said = {
-        _now("state"): "" if selection.state == ALL else selection.state,
+        _now("state"): _state_said(selection.state),
         _now("consumer"): selection.consumer,
         _now("failure"): selection.reason,
         _now("place"): selection.place,
@@ -155,6 +155,10 @@ def described(selection: Selection) -> str:
         _now("holding"): selection.text,
     }
     return ", ".join(f"{name}: {value}" for name, value in said.items() if value)
+
+
+def _state_said(state: str) -> str:
+    return str(DeadLetter.State(state).label) if state in DeadLetter.State else ""
 
 
 def _moment(text: str) -> datetime | None:

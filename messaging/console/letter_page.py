@@ -1,11 +1,13 @@
 """One letter: the failure's story, the evidence, where things stand, and what can be done."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.admin.utils import unquote
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseForbidden
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -19,6 +21,7 @@ from messaging.models import DeadLetter, FailedAttempt, InboxReceipt, OutboxMess
 from messaging.standing import standing
 
 MOST_ROWS = 50
+SILENCE = timedelta(minutes=2)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ def show_letter(request: HttpRequest, object_id: str) -> HttpResponse:
         "consequence": stories.requeue_consequence(redrive),
         "impossible": redrive.why_impossible(),
         "in_vain": stories.in_vain(redrive),
+        "seems_lost": _seems_lost(letter, waiting),
         "can_requeue": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),
         "can_discard": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),
         "can_restore": letter.state == DeadLetter.State.DISCARDED,
@@ -117,6 +121,13 @@ def _is_parked(letter: DeadLetter, waiting: OutboxMessage | None) -> bool:
     return letter.state == DeadLetter.State.REQUEUED and parked
 
 
+def _seems_lost(letter: DeadLetter, waiting: OutboxMessage | None) -> bool:
+    """Whether its copy left the outbox long ago and nothing has been heard of it since."""
+    if letter.state != DeadLetter.State.REQUEUED or waiting is not None:
+        return False
+    return letter.requeued_at is None or timezone.now() - letter.requeued_at > SILENCE
+
+
 def _attempts(letter: DeadLetter, *, tracebacks: bool) -> list[dict[str, Any]]:
     """The failed tries of this event by this consumer; a traceback may quote the payload."""
     if letter.event_id is None:
@@ -164,8 +175,8 @@ def _facts(letter: DeadLetter) -> list[Fact]:
             row["type"],
             str(row["event_id"]),
             row["event_id"] == letter.event_id,
-            row["state"],
-            receipt.outcome if receipt else "",
+            str(OutboxMessage.State(row["state"]).label),
+            str(receipt.get_outcome_display()) if receipt else "",
             receipt.handled_at if receipt else None,
         )
     for event_id, receipt in handled.items():
@@ -177,7 +188,7 @@ def _facts(letter: DeadLetter) -> list[Fact]:
                 str(event_id),
                 event_id == letter.event_id,
                 "",
-                receipt.outcome,
+                str(receipt.get_outcome_display()),
                 receipt.handled_at,
             ),
         )

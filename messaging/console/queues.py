@@ -17,13 +17,14 @@ from messaging import pauses, registry
 from messaging.broker.sessions import topology
 from messaging.console.broker_look import BrokerLook, look
 from messaging.console.pace_charts import PaceChart, pace_charts
-from messaging.console.remedies import remedy
+from messaging.console.remedies import advise
 from messaging.console.rights import PAUSE, VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.errors import TransientError
 from messaging.letter_search import as_moment
 from messaging.models import DeadLetter, Pause, RelayLease
 from messaging.pace import MOST_RECEIPTS, oldest_unhandled
+from messaging.problems import Kind, Problem
 from messaging.read_only_admin import ReadOnlyAdmin
 from messaging.status import problems_of
 from messaging.tallies import read_outbox
@@ -144,12 +145,12 @@ def _show(request: HttpRequest) -> HttpResponse:
     letters = DeadLetter.objects.open().order_by()[:MOST_LETTERS].count()
     problems = problems_of(outbox, letters=letters, paused=paused, depths=broker.queues)
     if broker.problem:
-        problems.append(f"broker: {broker.problem}")
+        problems.append(Problem(Kind.BROKER, said=broker.problem))
     by_target = {each.target: each for each in paused}
     context: dict[str, Any] = {
         "opts": Pause._meta,
         "broker": broker,
-        "problems": [(problem, *remedy(problem)) for problem in problems],
+        "problems": [advise(problem) for problem in problems],
         "queues": _queue_rows(broker),
         "outbox": outbox,
         "oldest": _age_said(outbox.oldest_pending_seconds),

@@ -8,6 +8,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 
 class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
@@ -39,10 +40,10 @@ class DeadLetter(models.Model):
     """
 
     class State(models.TextChoices):
-        OPEN = "open"
-        REQUEUED = "requeued"
-        RESOLVED = "resolved"
-        DISCARDED = "discarded"
+        OPEN = "open", _("Open")
+        REQUEUED = "requeued", _("Requeued")
+        RESOLVED = "resolved", _("Resolved")
+        DISCARDED = "discarded", _("Discarded")
 
     consumer = models.CharField(max_length=64)
     state = models.CharField(max_length=9, choices=State, default=State.OPEN)

@@ -7,6 +7,7 @@ its letter alone, by `prune_delivery`.
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 from messaging.models.dead_letters import DeadLetter
 
@@ -52,16 +53,16 @@ class OperatorDecision(models.Model):
     """One line of the log. Delivery itself writes what it found: resolved, died again."""
 
     class Action(models.TextChoices):
-        REQUEUE = "requeue"
-        CORRECT = "correct"
-        DISCARD = "discard"
-        RESTORE = "restore"
-        VIEW_PAYLOAD = "view_payload"
-        RETRY_OUTBOX = "retry_outbox"
-        PAUSE = "pause"
-        RESUME = "resume"
-        RESOLVED = "resolved"
-        DIED_AGAIN = "died_again"
+        REQUEUE = "requeue", _("Requeue")
+        CORRECT = "correct", _("Correct")
+        DISCARD = "discard", _("Discard")
+        RESTORE = "restore", _("Restore")
+        VIEW_PAYLOAD = "view_payload", _("View Payload")
+        RETRY_OUTBOX = "retry_outbox", _("Retry Outbox")
+        PAUSE = "pause", _("Pause")
+        RESUME = "resume", _("Resume")
+        RESOLVED = "resolved", _("Resolved")
+        DIED_AGAIN = "died_again", _("Died Again")
 
     letter = models.ForeignKey(
         DeadLetter, null=True, blank=True, on_delete=models.CASCADE, related_name="decisions"

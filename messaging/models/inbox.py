@@ -2,14 +2,15 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 
 class InboxReceipt(models.Model):
     """Proof that one consumer handled one event, committed together with the effect."""
 
     class Outcome(models.TextChoices):
-        APPLIED = "applied"
-        STALE = "stale"
+        APPLIED = "applied", _("Applied")
+        STALE = "stale", _("Stale")
 
     consumer = models.CharField(max_length=64)
     event_id = models.UUIDField()

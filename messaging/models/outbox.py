@@ -4,6 +4,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 
 class OutboxQuerySet(models.QuerySet["OutboxMessage"]):
@@ -18,9 +19,9 @@ class OutboxMessage(models.Model):
     """One message to hand to the broker, committed together with the change it tells of."""
 
     class State(models.TextChoices):
-        PENDING = "pending"
-        SENT = "sent"
-        FAILED = "failed"
+        PENDING = "pending", _("Pending")
+        SENT = "sent", _("Sent")
+        FAILED = "failed", _("Failed")
 
     # A redriven dead letter may be no event: then there is no id, type, material or revision.
     event_id = models.UUIDField(null=True, blank=True)

@@ -11,13 +11,15 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.translation import override
 
 from messaging import pace, pauses, registry
 from messaging.console.charts import bars, line
-from messaging.console.remedies import remedy
+from messaging.console.remedies import advise
 from messaging.console.spans import span
 from messaging.decision_log import Operator
 from messaging.models import InboxReceipt, OperatorDecision, OutboxMessage, Pause
+from messaging.problems import Kind, Problem
 from tests.messaging.console import ALL_RIGHTS, QUEUES, SignIn
 
 pytestmark = pytest.mark.django_db
@@ -120,20 +122,32 @@ def test_the_fact_that_waits_longest_is_found() -> None:
     assert pace.oldest_unhandled(registry.consumer("catalog")) == at
 
 
-def test_each_problem_has_its_next_step(sign_in: SignIn) -> None:
-    problems = [
-        "outbox: 3 failed, to be tried again by an operator",
-        "outbox: the oldest of 2 pending waits for 99 s",
-        "dead letters: 2 open, waiting for a decision",
-        "catalog: paused by olga since 2026-01-01 00:00:00 UTC: why",
-        "queue delivery.catalog: missing; run declare_topology",
-        "queue delivery.catalog: no consumer",
-        "queue delivery.catalog.dead: 2 dead, to be collected",
-        "broker: no connection",
-    ]
+def test_each_problem_has_its_sentence_and_its_next_step_in_both_languages() -> None:
+    named = {
+        "count": 3,
+        "seconds": 99.0,
+        "name": "delivery.catalog",
+        "target": "catalog",
+        "operator": "olga",
+        "since": "2026-01-01 00:00:00 UTC",
+        "until": "2026-01-02 00:00:00 UTC",
+        "reason": "why",
+        "said": "no connection",
+    }
+    problems = [Problem(kind, **named) for kind in Kind]
 
-    assert all(remedy(problem)[0] for problem in problems)
-    assert len({remedy(problem)[0] for problem in problems}) == len(problems)
+    said = {}
+    for language in ("en", "ru"):
+        with override(language):
+            said[language] = [advise(problem) for problem in problems]
+
+    for advice in said.values():
+        assert len({each.said for each in advice}) == len({each.step for each in advice})
+        assert len({each.step for each in advice}) == len(problems)
+    assert all(
+        one.said != other.said and one.step != other.step
+        for one, other in zip(said["en"], said["ru"], strict=True)
+    )
 
 
 def test_a_pause_from_the_page_is_kept_with_reason_and_end_and_shown(sign_in: SignIn) -> None:
