@@ -120,10 +120,16 @@ def restore(material_id: str, *, number: int, actor: str, version: int | None = 
 
 
 def publish(
-    material_id: str, *, actor: str, user: User | None = None, version: int | None = None
+    material_id: str,
+    *,
+    actor: str,
+    user: User | None = None,
+    version: int | None = None,
+    bulk: bool = False,
 ) -> Revision:
     """Publish the draft as the next revision, with its event in the outbox.
 
+    `bulk`: as one of many, behind what somebody waits for (messaging.due_rows).
     Raises NothingChanged where exactly this content is published already (so the second of two
     clicks is refused), DraftChanged where `version` is given and not the draft's,
     InvalidMaterial, UnknownMaterial. After a withdrawal the same content may be published again.
@@ -148,15 +154,21 @@ def publish(
         )
         material.state = Material.State.PUBLISHED
         material.differs = False
-        _store_fact(material, revision, event, actor=actor, user=user)
+        _store_fact(material, revision, event, actor=actor, user=user, bulk=bulk)
     return revision
 
 
 def withdraw(
-    material_id: str, *, reason: str = "", actor: str, user: User | None = None
+    material_id: str,
+    *,
+    reason: str = "",
+    actor: str,
+    user: User | None = None,
+    bulk: bool = False,
 ) -> Revision:
     """Take a published material away from readers as the next revision, with its event.
 
+    `bulk` as in `publish`.
     Raises NotPublished for a draft and for what is withdrawn already, InvalidMaterial for the
     reason, UnknownMaterial.
     """
@@ -173,7 +185,7 @@ def withdraw(
         revision = Revision(kind=Revision.Kind.WITHDRAWN, reason=reason)
         material.state = Material.State.WITHDRAWN
         material.differs = True
-        _store_fact(material, revision, event, actor=actor, user=user)
+        _store_fact(material, revision, event, actor=actor, user=user, bulk=bulk)
     return revision
 
 
@@ -199,7 +211,13 @@ def _put(content: Content, *, into: Material, actor: str) -> None:
 
 
 def _store_fact(
-    material: Material, revision: Revision, event: Event, *, actor: str, user: User | None
+    material: Material,
+    revision: Revision,
+    event: Event,
+    *,
+    actor: str,
+    user: User | None,
+    bulk: bool,
 ) -> None:
     material.revision = event.revision
     material.save(update_fields=["state", "revision", "differs"])
@@ -210,4 +228,4 @@ def _store_fact(
     revision.happened_at = event.occurred_at
     revision.event_id = UUID(event.event_id)
     revision.save(force_insert=True)
-    outbox.record(event)
+    outbox.record(event, bulk=bulk)

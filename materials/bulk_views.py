@@ -23,6 +23,7 @@ from materials.guard import needs
 from materials.listing import Selection
 from materials.models import Material, is_material_id
 from materials.refusals import ActionRefused, InvalidMaterial
+from messaging import outbox
 
 RIGHTS = {"publish": "materials.publish_material", "withdraw": "materials.withdraw_material"}
 MOST = 1000
@@ -76,8 +77,9 @@ def _go_on(request: HttpRequest, act: str) -> HttpResponse:
         (items[:SLICE], items[SLICE:]) if "HX-Request" in request.headers else (items, [])
     )
     user = cast(User, request.user)
-    results = [_act(act, item, reason=reason, user=user) for item in slice_]
     before = version_in(request.POST.get("before", "0"))
+    is_bulk = before + len(items) > outbox.MOST_AT_ONCE
+    results = [_act(act, item, reason=reason, user=user, bulk=is_bulk) for item in slice_]
     context = {
         "act": act,
         "results": results,
@@ -92,19 +94,23 @@ def _go_on(request: HttpRequest, act: str) -> HttpResponse:
     return render(request, template, context)
 
 
-def _act(act: str, item: str, *, reason: str, user: User) -> Result:
+def _act(act: str, item: str, *, reason: str, user: User, bulk: bool) -> Result:
     material_id, _colon, version = item.partition(":")
     if not is_material_id(material_id):
         return Result(ascii(material_id)[1:-1][:64], False, _("There is no such material."))
     try:
         if act == "publish":
             done = actions.publish(
-                material_id, actor=user.get_username(), user=user, version=version_in(version)
+                material_id,
+                actor=user.get_username(),
+                user=user,
+                version=version_in(version),
+                bulk=bulk,
             )
             says = _("published as revision %d") % done.number
         else:
             done = actions.withdraw(
-                material_id, reason=reason, actor=user.get_username(), user=user
+                material_id, reason=reason, actor=user.get_username(), user=user, bulk=bulk
             )
             says = _("withdrawn as revision %d") % done.number
     except InvalidMaterial as refusal:

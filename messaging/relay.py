@@ -14,13 +14,15 @@ from functools import partial
 import structlog
 from django.db import Error
 
-from messaging import outbox_queue
+from messaging import bulk_pace, outbox_queue
 from messaging.broker.confirms import Batch
 from messaging.broker.session import Session
 from messaging.broker.sessions import serve_until_done
 from messaging.broker.topology import Topology
+from messaging.bulk_pace import BulkPace
 from messaging.database_errors import sanitised
 from messaging.database_turns import DatabaseTurns
+from messaging.due_rows import DueRows
 from messaging.errors import DeliveryError, OutageError
 from messaging.leadership import STANDBY_SECONDS, Leadership
 from messaging.logs import log_many
@@ -61,7 +63,8 @@ class Relay:
         self._pause = PauseWatch(RELAY, lifetime)
         self._leadership = Leadership("relay", using=using)
         self._leads = False
-        self._due = outbox_queue.DueRows(using=using)
+        self._due = DueRows(using=using)
+        self._bulk_pace = BulkPace()
         self._due_elsewhere = False
         self._is_paused = False
         self._bell = bell(using)
@@ -94,6 +97,7 @@ class Relay:
     def _serve(self, session: Session) -> None:
         log.info("relaying")
         self._due.start_over()
+        self._bulk_pace.start_over()
         while not (self._lifetime.stopping or session.failure):
             self._is_paused = self._pause.holds()
             if self._once and self._is_paused:
@@ -101,7 +105,8 @@ class Relay:
                 break
             try:
                 leads, rows = self._turns.insist(
-                    self._look, still_wanted=lambda: not session.failure
+                    partial(self._look, self._bulk_room(session)),
+                    still_wanted=lambda: not session.failure,
                 )
             except OutageError:
                 break
@@ -116,10 +121,22 @@ class Relay:
         self._settle(session, leave=0)
         session.check()
 
-    def _look(self) -> tuple[bool, list[OutboxMessage]]:
+    def _bulk_room(self, session: Session) -> int | None:
+        """How many bulk rows may go: as many as the consumers soon get through; None for any."""
+        if self._once:
+            return None  # Nobody is there who would wait for the rest.
+        if (depths := session.take_depths()) is not None:
+            self._bulk_pace.saw(depths)
+        if self._due.bulk_waits and self._bulk_pace.wants_look():
+            session.ask_depths(self._topology.main_names())
+        return self._bulk_pace.room(in_flight=sum(len(rows) for _, rows, _ in self._in_flight))
+
+    def _look(self, bulk_room: int | None) -> tuple[bool, list[OutboxMessage]]:
         leads = self._leadership.hold()
         in_flight = [row.pk for _, rows, _ in self._in_flight for row in rows]
-        rows = self._due.read(besides=in_flight) if leads and not self._is_paused else []
+        rows: list[OutboxMessage] = []
+        if leads and not self._is_paused:
+            rows = self._due.read(besides=in_flight, bulk_limit=bulk_room)
         self._due_elsewhere = self._once and not leads and self._due.any()
         return leads, rows
 
@@ -173,6 +190,7 @@ class Relay:
     def _note(self, judgement: Judgement) -> None:
         """Keep in mind and tell what has been marked."""
         refused = [row for rows in judgement.refused.values() for row in rows]
+        self._bulk_pace.confirmed(len(judgement.sent))
         self._suspects.difference_update(row.pk for row in [*judgement.sent, *refused])
         self._suspects.update(row.pk for row in judgement.suspected)
         self._undelivered.difference_update(row.pk for row in judgement.sent)
@@ -191,7 +209,9 @@ class Relay:
         if not self._leads:
             session.wait(lambda: False, STANDBY_SECONDS)
             return
-        end = time.monotonic() + POLL_SECONDS
+        bulk_waits = self._due.bulk_waits and not self._is_paused
+        poll_seconds = bulk_pace.LOOK_SECONDS if bulk_waits else POLL_SECONDS
+        end = time.monotonic() + poll_seconds
         while not (self._lifetime.stopping or session.failure):
             seconds = min(self._bell.interval_seconds, end - time.monotonic())
             rang = session.wait(self._bell.rang, seconds, fileno=self._bell.fileno())

@@ -4,7 +4,7 @@ Declares the topology when it opens, sends frames, keeps the ledger of confirms,
 Nothing here is called from the caller's thread except through `BrokerLoop.call`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pika
@@ -16,6 +16,7 @@ from pika.channel import Channel
 
 from messaging.broker import wire
 from messaging.broker.confirms import Batch, Ledger, Result, Verdict
+from messaging.broker.depths import Depths
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
 
@@ -56,6 +57,7 @@ class ConfirmedChannel:
         self._step: Step | None = None
         self._listener = listener
         self._ledger = Ledger()
+        self._depths = Depths()
         self._channel: Channel | None = None
         self._queues: dict[str, str] = {}  # by the tag of the subscription
         self._ready = False
@@ -115,6 +117,11 @@ class ConfirmedChannel:
             self._channel.queue_declare(
                 queue, passive=True, callback=lambda frame: reply(frame.method.message_count)
             )
+
+    def depths(self, queues: Sequence[str], reply: Callable[[Mapping[str, int]], None]) -> None:
+        """Ask how many messages are ready in each; one that is missing is left out."""
+        if self._channel is not None and self._channel.is_open:
+            self._depths.ask(self._channel.connection, queues, reply)
 
     def _opened(self, channel: Channel) -> None:
         self._channel = channel

@@ -6,7 +6,7 @@ never reach another channel. Its own thread (`loop`, `channel`) keeps it alive m
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
@@ -45,6 +45,7 @@ class Session:
         self._linger_until: float | None = None
         self._unacked = Unacked()
         self._counts: deque[int] = deque()
+        self._depths: Mapping[str, int] | None = None
         self._channel = ConfirmedChannel(
             topology,
             Listener(
@@ -152,6 +153,15 @@ class Session:
             return None
         raise BrokerUnavailable("the broker did not count its messages in time")
 
+    def ask_depths(self, queues: Sequence[str]) -> None:
+        """Ask how many messages wait undelivered in each queue, and wait for nothing."""
+        self._loop.call(lambda: self._channel.depths(queues, self._on_depths))
+
+    def take_depths(self) -> Mapping[str, int] | None:
+        """The answer, once; a missing queue is left out. None while there is none."""
+        depths, self._depths = self._depths, None
+        return depths
+
     def wait(
         self, ready: Callable[[], object], seconds: float | None, *, fileno: int | None = None
     ) -> bool:
@@ -220,4 +230,8 @@ class Session:
 
     def _on_count(self, count: int) -> None:
         self._counts.append(count)
+        self._lifetime.wake()
+
+    def _on_depths(self, depths: Mapping[str, int]) -> None:
+        self._depths = depths
         self._lifetime.wake()

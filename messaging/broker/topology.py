@@ -94,6 +94,10 @@ class Topology:
         """Every queue, in order of declaration."""
         return [step.name for step in self if isinstance(step, Queue)]
 
+    def main_names(self) -> list[str]:
+        """The queues from which consumers take."""
+        return [self.main(subscriber.name) for subscriber in self.subscribers]
+
     def _queues(self, consumer: str) -> Iterator[Queue]:
         quorum = self.queue_type == "quorum"
         queue_type = {"x-queue-type": self.queue_type}

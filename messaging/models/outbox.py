@@ -46,6 +46,11 @@ class OutboxMessage(models.Model):
     consumer = models.CharField(
         max_length=64, blank=True, help_text="Redrive to this consumer alone; empty means all."
     )
+    bulk = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Part of a large action: goes after what somebody waits for.",
+    )
     state = models.CharField(max_length=8, choices=State, default=State.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
     last_error = models.CharField(max_length=500, blank=True)
@@ -80,6 +85,21 @@ class OutboxMessage(models.Model):
         ]
         indexes = [
             models.Index(fields=["id"], condition=models.Q(state="pending"), name="outbox_pending"),
+            # The two lanes, each from its oldest without a walk through the other.
+            models.Index(
+                fields=["id"],
+                condition=models.Q(state="pending", bulk=False),
+                name="outbox_urgent",
+            ),
+            models.Index(
+                fields=["id"], condition=models.Q(state="pending", bulk=True), name="outbox_bulk"
+            ),
+            # What of the same material has to go first.
+            models.Index(
+                fields=["material_id", "id"],
+                condition=models.Q(state="pending"),
+                name="outbox_in_order",
+            ),
             # Looked at twice a second, also in front of a long backlog of rows never tried.
             models.Index(
                 fields=["id"],

@@ -1,6 +1,8 @@
 """What the relay reads from the outbox, and when."""
 
+import random
 import threading
+from collections import defaultdict
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -8,15 +10,15 @@ import pytest
 from django.db import connection, connections, transaction
 from django.db.models.functions import Now
 
-from messaging import outbox, outbox_queue
+from messaging import due_rows, outbox, outbox_queue
+from messaging.due_rows import DueRows
 from messaging.models import OutboxMessage
-from messaging.outbox_queue import DueRows
 from tests.messaging import facts
 from tests.processes.harness import Run
 from tests.processes.relaying import record, record_facts, record_row
 
 
-def due_rows() -> DueRows:
+def reader() -> DueRows:
     return DueRows(using="default")
 
 
@@ -36,7 +38,7 @@ def tried(row: OutboxMessage, *, times: int = 1, due_in: timedelta = timedelta(0
 def test_rows_come_in_the_order_of_their_ids_and_once(run: Run) -> None:
     rows = record_facts(12, materials=3)
 
-    due = due_rows()
+    due = reader()
 
     assert read_all(due) == [row.pk for row in rows]
     assert due.read(besides=[]) == []
@@ -45,14 +47,14 @@ def test_rows_come_in_the_order_of_their_ids_and_once(run: Run) -> None:
 def test_what_is_being_sent_is_left_out(run: Run) -> None:
     first, second, third = record_facts(3)
 
-    read = due_rows().read(besides=[first.pk, third.pk])
+    read = reader().read(besides=[first.pk, third.pk])
 
     assert [row.pk for row in read] == [second.pk]
 
 
 def test_a_read_row_needs_no_further_question_to_be_sent(run: Run) -> None:
     record_facts(2)
-    (row, _) = due_rows().read(besides=[])
+    (row, _) = reader().read(besides=[])
 
     with connection.execute_wrapper(_refuse):
         assert (row.type, row.attempts, row.last_error) == ("material.published", 0, "")
@@ -63,10 +65,10 @@ def test_a_read_row_needs_no_further_question_to_be_sent(run: Run) -> None:
 def test_a_batch_holds_only_so_many_bytes_but_always_one_row(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox_queue, "MAX_BATCH_BYTES", 1000)
+    monkeypatch.setattr(due_rows, "MAX_BATCH_BYTES", 1000)
     sizes = [100, 5000, 400, 400, 400, 5000, 100]
     rows = [record_row(body=b"x" * size) for size in sizes]
-    due, batches = due_rows(), []
+    due, batches = reader(), []
 
     while batch := due.read(besides=[]):
         outbox_queue.mark_sent(batch, using="default")
@@ -92,7 +94,7 @@ def test_a_lower_id_that_is_committed_after_a_higher_one_is_read(run: Run) -> No
     writer.start()
     inserted.wait(10)
     (fast,) = record(facts.published("fast"))
-    due = due_rows()
+    due = reader()
 
     before = read_all(due)
     committed.set()
@@ -106,7 +108,7 @@ def test_a_lower_id_that_is_committed_after_a_higher_one_is_read(run: Run) -> No
 
 def test_a_lower_id_that_appears_after_a_higher_one_was_sent_is_read(run: Run) -> None:
     record_row(id=20)
-    due = due_rows()
+    due = reader()
     before = read_all(due)
 
     record_row(id=10)
@@ -117,15 +119,15 @@ def test_a_lower_id_that_appears_after_a_higher_one_was_sent_is_read(run: Run) -
 def test_while_more_is_due_a_late_commit_waits_a_second_at_most(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox_queue, "BATCH_LIMIT", 2)
-    first, *_ = record_facts(7)
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 2)
+    first, *_ = record_facts(7, materials=7)
     OutboxMessage.objects.filter(pk=first.pk).update(state="failed")  # not there yet
-    due = due_rows()
+    due = reader()
     due.read(besides=[])
 
     OutboxMessage.objects.filter(pk=first.pk).update(state="pending")
     within_a_second = due.read(besides=[])
-    monkeypatch.setattr(due, "_floor_until", 0.0)
+    monkeypatch.setattr(due, "_floors_until", 0.0)
     afterwards = due.read(besides=[])
 
     assert first.pk not in [row.pk for row in within_a_second]
@@ -135,9 +137,9 @@ def test_while_more_is_due_a_late_commit_waits_a_second_at_most(
 def test_after_a_start_over_the_oldest_come_first(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox_queue, "BATCH_LIMIT", 2)
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 2)
     rows = record_facts(4)
-    due = due_rows()
+    due = reader()
     due.read(besides=[])
 
     due.start_over()
@@ -152,7 +154,7 @@ def test_a_row_written_by_a_clock_that_is_wrong_is_due_at_once_and_in_order(
     first, second, third = record_facts(3)
     OutboxMessage.objects.filter(pk=second.pk).update(created_at=Now() + skew, due_at=Now() + skew)
 
-    assert read_all(due_rows()) == [first.pk, second.pk, third.pk]
+    assert read_all(reader()) == [first.pk, second.pk, third.pk]
 
 
 def test_a_row_that_was_tried_waits_for_its_delay(run: Run) -> None:
@@ -160,7 +162,7 @@ def test_a_row_that_was_tried_waits_for_its_delay(run: Run) -> None:
     tried(soon, due_in=timedelta(seconds=20))
     tried(now)
 
-    read = read_all(due_rows())
+    read = read_all(reader())
 
     assert sorted(read) == [now.pk, late.pk]
 
@@ -169,18 +171,18 @@ def test_a_delay_that_no_relay_gives_means_that_the_clock_was_set_back(run: Run)
     (row,) = record_facts(1)
     tried(row, due_in=timedelta(hours=1))
 
-    assert read_all(due_rows()) == [row.pk]
+    assert read_all(reader()) == [row.pk]
 
 
 def test_many_rows_that_were_tried_do_not_hold_up_those_that_were_not(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox_queue, "BATCH_LIMIT", 2)
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 2)
     failing = record_facts(6)
     for row in failing:
         tried(row)
-    good = record_facts(3, prefix="good")
-    due, batches = due_rows(), []
+    good = record_facts(3, materials=3, prefix="good")
+    due, batches = reader(), []
 
     for _ in range(3):
         batches.append([row.pk for row in due.read(besides=[])])
@@ -215,7 +217,7 @@ def test_each_try_makes_the_pause_longer_up_to_half_a_minute(
 def test_a_parked_row_is_not_due_until_it_is_retried(run: Run) -> None:
     parked, other = record_facts(2)
     outbox_queue.defer([parked], tries_before=7, error="no way", park=True, using="default")
-    due = due_rows()
+    due = reader()
     before = read_all(due)
 
     count = outbox_queue.retry_failed(using="default")
@@ -249,7 +251,7 @@ def test_a_relay_that_wakes_late_changes_no_row_that_is_settled(
 
 
 def test_whether_anything_is_due_is_known_without_reading_it(run: Run) -> None:
-    due = due_rows()
+    due = reader()
     nothing = due.any()
     (row,) = record_facts(1)
     something = due.any()
@@ -257,6 +259,111 @@ def test_whether_anything_is_due_is_known_without_reading_it(run: Run) -> None:
     later = due.any()
 
     assert (nothing, something, later) == (False, True, False)
+
+
+def test_what_somebody_waits_for_goes_before_what_is_bulk_which_has_its_share(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 5)
+    bulk = record_facts(8, prefix="import", materials=8, bulk=True)
+    urgent = record_facts(6, prefix="editor", materials=6)
+    due, batches = reader(), []
+
+    while batch := due.read(besides=[]):
+        outbox_queue.mark_sent(batch, using="default")
+        batches.append([row.pk for row in batch])
+
+    assert batches == [
+        [bulk[0].pk, *(row.pk for row in urgent[:4])],
+        [*(row.pk for row in bulk[1:4]), urgent[4].pk, urgent[5].pk],
+        [row.pk for row in bulk[4:]],
+    ]
+
+
+def test_bulk_is_held_back_on_request_and_known_to_wait(run: Run) -> None:
+    record_facts(3, prefix="import", bulk=True)
+    (fact,) = record_facts(1, prefix="editor")
+    due = reader()
+
+    read = due.read(besides=[], bulk_limit=0)
+
+    assert [row.pk for row in read] == [fact.pk]
+    assert due.bulk_waits
+    assert len(due.read(besides=[], bulk_limit=2)) == 3
+
+
+def test_earlier_facts_of_a_material_come_forward_with_the_one_that_is_waited_for(
+    run: Run,
+) -> None:
+    record_facts(3, prefix="others", materials=3, bulk=True)
+    earlier = record(facts.published("hot", 1), facts.published("hot", 2), bulk=True)
+    (later,) = record(facts.published("hot", 3))
+
+    read = reader().read(besides=[], bulk_limit=0)
+
+    assert [row.pk for row in read] == [row.pk for row in [*earlier, later]]
+
+
+def test_where_more_comes_before_it_than_a_batch_holds_a_fact_waits_and_others_do_not(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 4)
+    hot = record(*(facts.published("hot", number) for number in range(1, 7)), bulk=True)
+    hot += record(facts.published("hot", 7))
+    (other,) = record_facts(1, prefix="other")
+    due = reader()
+
+    first = due.read(besides=[], bulk_limit=0)
+    outbox_queue.mark_sent(first, using="default")
+    second = due.read(besides=[], bulk_limit=0)
+
+    assert [row.pk for row in first] == [*(row.pk for row in hot[:4]), other.pk]
+    assert [row.pk for row in second] == [row.pk for row in hot[4:]]
+
+
+def test_a_fact_below_the_floor_goes_before_the_next_of_its_material(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 2)
+    (late,) = record(facts.published("slow", 1))
+    OutboxMessage.objects.update(state="failed")  # not committed yet
+    record_facts(4, materials=4)
+    due = reader()
+    due.read(besides=[])  # the floor is now above
+    OutboxMessage.objects.filter(pk=late.pk).update(state="pending")
+    OutboxMessage.objects.filter(material_id__startswith="article").update(state="sent")
+    (next_one,) = record(facts.published("slow", 2))
+
+    assert [row.pk for row in due.read(besides=[])] == [late.pk, next_one.pk]
+
+
+def test_in_whatever_lanes_and_portions_every_row_comes_once_and_a_material_in_order(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 5)
+    chance = random.Random(random.random())  # pytest-randomly tells its seed
+    due, under_way, came = reader(), list[list[OutboxMessage]](), list[OutboxMessage]()
+    last: dict[str, int] = defaultdict(int)
+    due_count = 0
+
+    for turn in range(120):
+        if turn < 60:
+            name = f"m-{chance.randrange(4)}"
+            for _ in range(chance.randrange(4)):
+                last[name] += 1
+                record(facts.published(name, last[name]), bulk=chance.random() < 0.6)
+                due_count += 1
+        besides = [row.pk for batch in under_way for row in batch]
+        limit = chance.choice([0, 1, 5, None]) if turn < 60 else None
+        if batch := due.read(besides=besides, bulk_limit=limit):
+            came += batch
+            under_way.append(batch)
+        if len(under_way) > 2 or (under_way and not batch):
+            outbox_queue.mark_sent(under_way.pop(0), using="default")
+
+    assert len(came) == len({row.pk for row in came}) == due_count
+    for name, count in last.items():
+        assert [row.revision for row in came if row.material_id == name] == [*range(1, count + 1)]
 
 
 def _refuse(*_: object) -> None:

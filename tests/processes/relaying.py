@@ -55,23 +55,26 @@ def relay_once(**options: Any) -> int:
         return _relay(lifetime, once=True, **options).run()
 
 
-def record(*events: Any) -> list[OutboxMessage]:
+def record(*events: Any, bulk: bool = False) -> list[OutboxMessage]:
     """Publish these facts, as the editors' verbs do."""
     with transaction.atomic():
-        return [outbox.record(event) for event in events]
+        return [outbox.record(event, bulk=bulk) for event in events]
 
 
-def record_facts(count: int, *, materials: int = 1, prefix: str = "article") -> list[OutboxMessage]:
+def record_facts(
+    count: int, *, materials: int = 1, prefix: str = "article", bulk: bool = False
+) -> list[OutboxMessage]:
     """So many facts, the materials in turn, each with the next revision."""
     return record(
         *(
             facts.published(f"{prefix}-{number % materials}", number // materials + 1)
             for number in range(count)
-        )
+        ),
+        bulk=bulk,
     )
 
 
-def record_many(count: int, *, materials: int = 10) -> None:
+def record_many(count: int, *, materials: int = 10, bulk: bool = False) -> None:
     """The same by the thousand, in one statement a thousand."""
     event = facts.published()
     rows = [
@@ -83,6 +86,7 @@ def record_many(count: int, *, materials: int = 10) -> None:
             body=facts.published(
                 f"article-{number % materials}", number // materials + 1, eventId=str(event_id)
             ).body,
+            bulk=bulk,
         )
         for number in range(count)
     ]

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from dev.rabbitmq import RabbitNode
 from materials.audit.models import AuditRecord
-from messaging import outbox, outbox_queue, outbox_verdicts, relay
+from messaging import due_rows, outbox, outbox_queue, outbox_verdicts, relay
 from messaging.models import InboxReceipt, OutboxMessage
 from tests.eventually import eventually
 from tests.messaging import facts
@@ -41,7 +41,7 @@ def short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries within a second, in place of eight within a minute and a half."""
     monkeypatch.setattr(outbox_verdicts, "PARK_AFTER_TRIES", 3)
     monkeypatch.setattr(outbox_queue, "LONGEST_DELAY_SECONDS", 0.2)
-    monkeypatch.setattr(outbox_queue, "LOOK_AT_TRIED_SECONDS", 0.0)
+    monkeypatch.setattr(due_rows, "LOOK_AT_TRIED_SECONDS", 0.0)
     monkeypatch.setattr(relay, "POLL_SECONDS", 0.1)
 
 

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from materials import actions
 from materials.management.actor import add_actor
 from materials.management.each import act_on_each
+from messaging import outbox
 
 
 class Command(BaseCommand):
@@ -21,9 +22,10 @@ class Command(BaseCommand):
         add_actor(parser)
 
     def handle(self, *args: Any, ids: list[str], actor: str, **options: Any) -> None:
+        bulk = len(ids) > outbox.MOST_AT_ONCE
         act_on_each(
             self,
             ids,
-            lambda material_id: actions.publish(material_id, actor=actor),
+            lambda material_id: actions.publish(material_id, actor=actor, bulk=bulk),
             done="published",
         )

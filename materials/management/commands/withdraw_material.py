@@ -9,6 +9,7 @@ from materials import actions
 from materials.content import reason_faults
 from materials.management.actor import add_actor
 from materials.management.each import act_on_each
+from messaging import outbox
 
 
 class Command(BaseCommand):
@@ -30,10 +31,13 @@ class Command(BaseCommand):
         add_actor(parser)
 
     def handle(self, *args: Any, ids: list[str], reason: str, actor: str, **options: Any) -> None:
+        bulk = len(ids) > outbox.MOST_AT_ONCE
         act_on_each(
             self,
             ids,
-            lambda material_id: actions.withdraw(material_id, reason=reason, actor=actor),
+            lambda material_id: actions.withdraw(
+                material_id, reason=reason, actor=actor, bulk=bulk
+            ),
             done="withdrawn",
         )
 

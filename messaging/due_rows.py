@@ -1,0 +1,214 @@
+"""What the relay sends next: in two lanes, and of each material in order.
+
+What somebody waits for goes before what is part of a large action (`bulk`), which has a share of
+each batch all the same. State is on the row, never a cursor over ids: ids are handed out before
+they are committed.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from django.db import connections
+
+from messaging.models import OutboxMessage
+
+BATCH_LIMIT = 500
+MAX_BATCH_BYTES = 4 * 1024 * 1024
+BULK_SHARE = 0.2  # of a batch, where both lanes are full
+FLOOR_SECONDS = 1.0
+LOOK_AT_TRIED_SECONDS = 0.5
+
+
+class DueRows:
+    """Batch after batch of what is due, each in order of id.
+
+    A row that was never tried is due at once, by whatever clock it was written. One that was
+    tried is due after its delay, and such rows never hold up the others, however many they are.
+    """
+
+    def __init__(self, *, using: str) -> None:
+        self._using = using
+        self._floors = {_URGENT: 0, _BULK: 0}
+        self._floors_until = 0.0
+        self._look_at_tried_at = 0.0
+        self.bulk_waits = False  # whether the last look saw bulk rows, taken or left
+
+    def start_over(self) -> None:
+        """Begin again with the oldest: rows that were read went nowhere."""
+        self._forget_floors()
+
+    def read(self, *, besides: Iterable[int], bulk_limit: int | None = None) -> list[OutboxMessage]:
+        """About BATCH_LIMIT rows and MAX_BATCH_BYTES, without those ids (being sent).
+
+        At most `bulk_limit` of them are bulk for their own sake; more may be, because a later
+        fact of their material is due.
+        """
+        excluded = list(besides)
+        in_time = time.monotonic() >= self._look_at_tried_at
+        rows = self._tried(excluded) if in_time else []
+        rows = rows or self._never_tried(excluded, bulk_limit)
+        return rows or ([] if in_time else self._tried(excluded))
+
+    def any(self) -> bool:
+        """Whether any row is due."""
+        return any(self._due(lane, [], limit=1) for lane in (_ANY, _TRIED))
+
+    def _tried(self, besides: Sequence[int]) -> list[OutboxMessage]:
+        self._look_at_tried_at = time.monotonic() + LOOK_AT_TRIED_SECONDS
+        return self._rows(_within(self._due(_TRIED, besides, limit=BATCH_LIMIT)))
+
+    def _never_tried(self, besides: Sequence[int], bulk_limit: int | None) -> list[OutboxMessage]:
+        # The floors keep a long backlog from being walked again and again; they are dropped
+        # every second, since a lower id may be committed after a higher one.
+        now = time.monotonic()
+        if now >= self._floors_until:
+            self._forget_floors()
+            self._floors_until = now + FLOOR_SECONDS
+        bulk_limit = BATCH_LIMIT if bulk_limit is None else min(bulk_limit, BATCH_LIMIT)
+        bulk_seen = bulk_limit or 1
+        # One statement for both lanes: had they two moments, the later of two facts of one
+        # material could be seen without the earlier.
+        lanes = [_first(self._lane(lane, besides)) for lane in (_URGENT, _BULK)]
+        seen = self._ask(
+            " UNION ALL ".join(lanes),
+            [self._floors[_URGENT], BATCH_LIMIT, self._floors[_BULK], bulk_seen],
+        )
+        urgent = [each for each in seen if not each.bulk]
+        bulk = [each for each in seen if each.bulk]
+        self.bulk_waits = bool(bulk)
+        has_floor = any(self._floors.values())
+        share = BULK_SHARE if bulk and bulk_limit > 0 else 0.0
+        first = _within(urgent, share=1.0 - share)
+        rest = _within(bulk[:bulk_limit], share=1.0 - len(first) / BATCH_LIMIT)
+        self._move_floor(
+            _URGENT, first, more=len(first) < len(urgent) or len(urgent) >= BATCH_LIMIT
+        )
+        self._move_floor(_BULK, rest, more=len(rest) < len(bulk) or len(bulk) >= bulk_seen)
+        chosen = first + rest
+        if bulk or has_floor or len(urgent) == BATCH_LIMIT:
+            chosen = self._with_earlier(chosen, besides)
+        return self._rows(chosen)
+
+    def _with_earlier(self, chosen: Sequence["_Seen"], besides: Sequence[int]) -> list["_Seen"]:
+        """The same, but of each material its oldest rows first, chosen or not.
+
+        Earlier rows are in the other lane, below a floor, or beyond what a batch holds. They
+        come forward, up to a batch of them; what they precede waits where they are too many.
+        """
+        last = {each.material_id: each.id for each in sorted(chosen) if each.material_id}
+        if not last:
+            return list(chosen)
+        taken = [*besides, *(each.id for each in chosen)]
+        values = ", ".join(["(%s, %s)"] * len(last))
+        # A scalar subquery is looked up for each material by the index, whatever statistics say.
+        found = self._run(
+            f"""
+            WITH chosen (material_id, id) AS (VALUES {values})
+            SELECT material_id FROM chosen WHERE (
+                SELECT earlier.id FROM {_TABLE} AS earlier
+                WHERE earlier.state = 'pending' AND earlier.attempts = 0
+                AND earlier.material_id = chosen.material_id AND earlier.id < chosen.id
+                AND earlier.id NOT IN ({_listed(taken)}) ORDER BY earlier.id LIMIT 1
+            ) IS NOT NULL""",
+            [value for pair in last.items() for value in pair],
+        )
+        preceded = {material_id for (material_id,) in found}
+        if not preceded:
+            return list(chosen)
+        self._forget_floors()  # what is left out now must be seen again
+        marks = ", ".join(["%s"] * len(preceded))
+        in_order = self._ask(
+            _first(f"attempts = 0 AND material_id IN ({marks}) {_besides(besides)}", above=False),
+            [*preceded, BATCH_LIMIT],
+        )
+        return [each for each in chosen if each.material_id not in preceded] + _within(in_order)
+
+    def _move_floor(self, lane: str, taken: Sequence["_Seen"], *, more: bool) -> None:
+        if not more:
+            self._floors[lane] = 0
+        elif taken:
+            self._floors[lane] = taken[-1].id
+
+    def _forget_floors(self) -> None:
+        self._floors = {_URGENT: 0, _BULK: 0}
+
+    def _due(self, lane: str, besides: Sequence[int], *, limit: int) -> list["_Seen"]:
+        return self._ask(_first(self._lane(lane, besides)), [0, limit])
+
+    def _lane(self, lane: str, besides: Sequence[int]) -> str:
+        return f"{lane.format(**_CLOCKS[connections[self._using].vendor])} {_besides(besides)}"
+
+    def _ask(self, sql: str, parameters: Sequence[Any]) -> list["_Seen"]:
+        return [_Seen(*row) for row in self._run(sql, parameters)]
+
+    def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with connections[self._using].cursor() as cursor:
+            cursor.execute(sql, parameters)
+            return list(cursor.fetchall())
+
+    def _rows(self, seen: Sequence["_Seen"]) -> list[OutboxMessage]:
+        # Two questions and no join: a planner that takes a table for nearly empty, since it was
+        # when it last looked, joins 500 rows to each row of a backlog. And sizes before bodies:
+        # the rows left for the next batch may hold a hundred megabytes.
+        if not seen:
+            return []
+        ids = _listed([each.id for each in seen])
+        sql = f"SELECT {_COLUMNS} FROM {_TABLE} WHERE id IN ({ids}) ORDER BY id"
+        return list(OutboxMessage.objects.using(self._using).raw(sql))
+
+
+class _Seen(NamedTuple):
+    id: int
+    size: int
+    material_id: str
+    bulk: bool
+
+
+def _within(seen: Sequence[_Seen], *, share: float = 1.0) -> list[_Seen]:
+    """The first of them that a share of a batch holds, up to the one that fills it."""
+    size = 0
+    for count, each in enumerate(seen):
+        if count >= BATCH_LIMIT * share or size >= MAX_BATCH_BYTES * share:
+            return list(seen[:count])
+        size += each.size
+    return list(seen)
+
+
+def _first(condition: str, *, above: bool = True) -> str:
+    """The first rows under this condition, by id; what it is made of is no text from outside."""
+    lowest = "id > %s AND" if above else ""
+    return f"""
+        SELECT * FROM (
+            SELECT id, LENGTH(body) + LENGTH(header_table), material_id, bulk FROM {_TABLE}
+            WHERE state = 'pending' AND {lowest} {condition} ORDER BY id LIMIT %s
+        ) AS first_rows"""
+
+
+def _besides(ids: Sequence[int]) -> str:
+    return f"AND id NOT IN ({_listed(ids)})" if ids else ""
+
+
+def _listed(ids: Sequence[int]) -> str:
+    return ",".join(map(str, ids))
+
+
+_TABLE = OutboxMessage._meta.db_table
+_COLUMNS = (
+    "id, event_id, message_id, type, material_id, revision, body, header_table, consumer, attempts,"
+    " last_error, created_at"
+)
+_ANY = "attempts = 0"
+_URGENT, _BULK = "attempts = 0 AND NOT bulk", "attempts = 0 AND bulk"
+# No delay is longer than half a minute: beyond a minute the clock was set back.
+_TRIED = "attempts > 0 AND (due_at <= {now} OR due_at > {in_a_minute})"
+_CLOCKS = {
+    "postgresql": {
+        "now": "statement_timestamp()",
+        "in_a_minute": "statement_timestamp() + interval '1 minute'",
+    },
+    "sqlite": {
+        "now": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
+        "in_a_minute": "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '+1 minute')",
+    },
+}
