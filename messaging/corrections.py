@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from messaging import redrives, registry
 from messaging.decision_log import Operator, storable
 from messaging.envelope import decode
+from messaging.body_claims import claim_bodies
 from messaging.error_texts import sanitised
 from messaging.errors import PermanentError
 from messaging.json_strict import MAX_BODY_BYTES
@@ -67,6 +68,7 @@ def correct(
         letters = AtHand([letter_id], payload=True, using=using)
         for letter in letters:
             refusal = _refusal(letters, letter, body)
+        claim_bodies([sha256(body).digest()], using=using)
             before = redrives.prepare(letter).body
             if not refusal:
                 refusal = _keep(letter, body, operator, using=using)

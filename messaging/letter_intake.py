@@ -4,13 +4,14 @@ One record a body and consumer, decided by the unique key, whoever else collects
 letter's copies is a new death, and which the same one again, is decided here.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.db.models.functions import Now
 
 from messaging.arrivals import Arrival
+from messaging.body_claims import claim_bodies
 from messaging.decision_log import DELIVERY, entry
 from messaging.explanations import Copy, explain
 from messaging.models import Correction, DeadLetter, Death, OperatorDecision
@@ -18,15 +19,17 @@ from messaging.models import Correction, DeadLetter, Death, OperatorDecision
 State = DeadLetter.State
 
 
-def take_in(arrivals: Sequence[Arrival], *, using: str) -> None:
+def take_in(arrivals: Sequence[Arrival], *, using: str, again: bool = False) -> None:
     """Keep these copies, in order of arrival, in one transaction; commits before it returns.
 
     Safe to repeat with the same copies, and beside other collectors. Locks letters in the
-    order of their ids. Raises nothing but database errors, and then nothing was kept.
+    order of their ids. Raises nothing but database errors; then nothing was kept, unless the
+    connection was lost over the commit: repeat it with `again`, which takes no copy that was
+    kept for another one.
     """
     copies = explain(arrivals)
     with transaction.atomic(using=using):
-        intake = _Intake(copies, using)
+        intake = _Intake(copies, using, again=again)
         for copy in copies:
             intake.receive(copy)
         intake.write()
@@ -38,8 +41,9 @@ _Key = tuple[str, bytes]
 class _Intake:
     """One transaction's work: the letters of its copies, locked, and what becomes of them."""
 
-    def __init__(self, copies: Sequence[Copy], using: str) -> None:
+    def __init__(self, copies: Sequence[Copy], using: str, *, again: bool) -> None:
         self._using = using
+        claim_bodies({copy.arrival.sha256 for copy in copies}, using=using)
         self._corrections = self._find_corrections({copy.key for copy in copies})
         self._letters = self._lock_letters(copies)
         ids = {letter.pk for letter in self._letters.values()}
@@ -48,6 +52,8 @@ class _Intake:
         self._unborn = ids - dead  # made in this transaction
         known = deaths.filter(mark__in={copy.arrival.mark for copy in copies})
         self._marks = {(pk, bytes(mark)) for pk, mark in known.values_list("letter_id", "mark")}
+        # What may have been kept by the same work before: it was all of it, or nothing.
+        self._kept_before = frozenset(self._marks) if again else frozenset()
         self._changed: dict[int, DeadLetter] = {}
         self._deaths: list[Death] = []
         self._entries: list[OperatorDecision] = []
@@ -55,10 +61,12 @@ class _Intake:
     def receive(self, copy: Copy) -> None:
         """The copy is its letter's first death, the same death again, a further copy, or news."""
         letter, arrival = self._letters[copy.key], copy.arrival
-        known = (letter.pk, arrival.mark) in self._marks
+        mark = letter.pk, arrival.mark
+        known = mark in self._marks
+        repeated = known and (arrival.redelivered or mark in self._kept_before)
         if letter.pk in self._unborn:
             self._unborn.discard(letter.pk)
-        elif known and arrival.redelivered and not _may_be_new(letter, arrival):
+        elif repeated and not _may_be_new(letter, arrival):
             return  # committed once, and not acked
         elif letter.state == State.OPEN:
             letter.copies += 1
@@ -66,7 +74,7 @@ class _Intake:
         else:
             self._reopen(letter, copy)
         if not known:
-            self._marks.add((letter.pk, arrival.mark))
+            self._marks.add(mark)
             self._deaths.append(_death(letter, copy))
 
     def write(self) -> None:
@@ -84,7 +92,7 @@ class _Intake:
         found = _of(Correction.objects.using(self._using), "sha256", keys).defer("body")
         return {(each.consumer, bytes(each.sha256)): each for each in found}
 
-    def _lock_letters(self, copies: Iterable[Copy]) -> dict[_Key, DeadLetter]:
+    def _lock_letters(self, copies: Sequence[Copy]) -> dict[_Key, DeadLetter]:
         new: dict[_Key, DeadLetter] = {}
         for copy in copies:
             if copy.key not in self._corrections:
@@ -97,6 +105,11 @@ class _Intake:
         locked = wanted.without_payload().order_by("pk").select_for_update(no_key=True)
         by_id = {letter.pk: letter for letter in locked}
         by_key = {(each.consumer, bytes(each.body_sha256)): each for each in by_id.values()}
+        lost = [key for key, each in self._corrections.items() if each.letter_id not in by_id]
+        if lost:  # Cleaned up since they were found: what comes now is a letter of its own.
+            for key in lost:
+                del self._corrections[key]
+            return self._lock_letters(copies)
         for key, correction in self._corrections.items():
             by_key[key] = by_id[correction.letter_id]
         return by_key

@@ -1,5 +1,6 @@
 """Which copy is a new death, and which the same again: decided for every state of a letter."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,9 +9,12 @@ import pytest
 from messaging import dead_letters
 from messaging.arrivals import Arrival, read_arrival
 from messaging.broker.wire import Delivery
+from messaging.corrections import correct
 from messaging.decision_log import Operator
-from messaging.letter_intake import take_in
+from messaging.letter_intake import _Intake, take_in
 from messaging.models import DeadLetter, Death
+from tests.messaging.at_once import at_once
+from tests.messaging.dead import died
 from tests.messaging.facts import published
 
 pytestmark = pytest.mark.django_db
@@ -138,3 +142,68 @@ def test_many_new_letters_cost_a_handful_of_statements(django_assert_max_num_que
 
     with django_assert_max_num_queries(12):
         take_in(arrivals, using="default")
+
+
+@pytest.mark.parametrize("decide", ["requeue", "discard", ""])
+def test_what_is_taken_in_again_after_a_lost_answer_is_no_second_death(decide: str) -> None:
+    letter = receive(copy(), copy(NOW))
+    if decide == "requeue":
+        dead_letters.requeue([letter.pk], operator=OLGA)
+    elif decide == "discard":
+        dead_letters.discard([letter.pk], operator=OLGA, reason="no")
+    letter.refresh_from_db()
+    before = numbers(letter)
+
+    take_in([copy(), copy(NOW)], using="default", again=True)
+
+    letter.refresh_from_db()
+    assert numbers(letter) == before
+
+
+def test_taking_in_again_what_was_not_kept_counts_every_copy() -> None:
+    take_in([copy(), copy()], using="default", again=True)
+
+    assert numbers(DeadLetter.objects.get()) == ("open", 1, 2, 1)
+
+
+def test_a_copy_of_a_correction_whose_letter_is_cleaned_up_meanwhile_is_a_letter_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = died(b"no event", reason="MalformedEvent")
+    correct(broken.pk, EVENT.body, operator=OLGA)
+    find = _Intake._find_corrections
+
+    def find_and_prune(*arguments: Any) -> Any:
+        found = find(*arguments)
+        DeadLetter.objects.filter(pk=broken.pk).delete()
+        return found
+
+    monkeypatch.setattr(_Intake, "_find_corrections", find_and_prune)
+
+    letter = receive(copy())
+
+    assert (letter.pk != broken.pk, bytes(letter.body)) == (True, EVENT.body)
+    assert numbers(letter) == ("open", 1, 1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_copy_that_comes_while_its_body_becomes_a_correction_belongs_to_one_letter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    letter = died(b"no event", reason="MalformedEvent")
+    kept, went_on = threading.Event(), threading.Event()
+
+    def look_around(*_: Any, **__: Any) -> None:
+        kept.set()
+        went_on.wait(0.5)  # or as long as the other waits for us
+
+    monkeypatch.setattr("messaging.redrives.send", look_around)
+
+    def collect() -> None:
+        kept.wait(20)
+        take_in([copy()], using="default")
+        went_on.set()
+
+    at_once(lambda: correct(letter.pk, EVENT.body, operator=OLGA), collect)
+
+    assert DeadLetter.objects.get().pk == letter.pk
