@@ -44,7 +44,7 @@ class Selection:
             event_id = as_uuid(self.event)
             if event_id is None:
                 return among.none()
-            wanted &= Q(event_id=event_id)
+            among = among.of_events([event_id])
         if self.since:
             wanted &= Q(died_at__gte=self.since)
         if self.until:
@@ -97,7 +97,7 @@ def _holding(text: str, *, in_payload: bool) -> Q:
     if in_payload:
         found |= Q(body_text__icontains=text)
     event_id = as_uuid(text)
-    return found if event_id is None else found | Q(event_id=event_id)
+    return found if event_id is None else found | Q(event_id=event_id) | Q(sent_event_id=event_id)
 
 
 def _is_storable(text: str) -> bool:

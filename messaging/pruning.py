@@ -95,8 +95,7 @@ class Pruning:
         for ids in older(attempts, "failed_at", self.before):
             piece = attempts.filter(pk__in=ids)
             events = list(piece.values_list("event_id", flat=True).distinct())
-            letters = self.letters_of(consumer).filter(event_id__in=events).order_by()
-            told = [event_id for event_id in letters.values_list("event_id", flat=True) if event_id]
+            told = self.letters_of(consumer).event_ids_among(events)
             self.step("failed attempts", piece.exclude(event_id__in=told))
 
     def batches(self) -> None:

@@ -49,11 +49,11 @@ def prune_receipts(
         for event_id, material_id in piece.values_list("event_id", "material_id"):
             events.add(event_id)
             materials.add(material_id)
-        same_event = letters.filter(event_id__in=events).values_list("event_id", flat=True)
+        same_event = letters.event_ids_among(events)
         same_material = letters.filter(material_id__in=materials).values_list(
             "material_id", flat=True
         )
-        rest = piece.exclude(event_id__in=list(same_event))
+        rest = piece.exclude(event_id__in=same_event)
         pruning.step("receipts", rest.exclude(material_id__in=list(same_material)))
 
 

@@ -81,6 +81,7 @@ def send(redrives: Sequence[Redrive], *, using: str) -> None:
             requeued_at=Now(),
             changed_at=Now(),
             sent_fingerprint=redrive.event.fingerprint if redrive.event else None,
+            sent_event_id=redrive.event.event_id if redrive.event else None,
             correction=redrive.letter.correction,
         )
     OutboxMessage.objects.using(using).bulk_create(_row(redrive) for redrive in redrives)
@@ -103,8 +104,8 @@ def _row(redrive: Redrive) -> OutboxMessage:
         event_id=event.event_id if event else None,
         message_id=_short_string(letter, "message_id"),
         type=_short_string(letter, "type") or (event.type if event else ""),
-        material_id=letter.material_id or "",
-        revision=letter.revision,
+        material_id=event.material_id if event else letter.material_id or "",
+        revision=event.revision if event else letter.revision,
     )
 
 

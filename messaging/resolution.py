@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
-from messaging import registry
+from messaging import redrives, registry
 from messaging.decision_log import DELIVERY, entry
 from messaging.models import DeadLetter, InboxReceipt, OperatorDecision
 from messaging.registry import Consumer
@@ -18,7 +19,7 @@ from messaging.registry import Consumer
 State = DeadLetter.State
 
 _CHUNK = 500
-_READ = ("event_id", "state", "requeued_at", "sent_fingerprint")
+_READ = ("event_id", "sent_event_id", "state", "requeued_at", "sent_fingerprint")
 
 
 def resolve_delivered(*, using: str) -> int:
@@ -39,7 +40,8 @@ def _chunks(consumer: Consumer, *, using: str) -> Iterator[list[DeadLetter]]:
     waiting = (
         DeadLetter.objects.using(using)
         .filter(requeued_at__isnull=False, state__in=[State.OPEN, State.REQUEUED])
-        .filter(consumer=consumer.name, event_id__isnull=False)
+        .filter(Q(event_id__isnull=False) | Q(sent_event_id__isnull=False))
+        .filter(consumer=consumer.name)
         .only(*_READ)
         .order_by("pk")
     )
@@ -49,7 +51,8 @@ def _chunks(consumer: Consumer, *, using: str) -> Iterator[list[DeadLetter]]:
 
 
 def _resolve(letters: Sequence[DeadLetter], consumer: Consumer, *, using: str) -> int:
-    receipts = _receipts(consumer, {letter.event_id for letter in letters if letter.event_id})
+    awaited = {letter.awaited_event_id for letter in letters}
+    receipts = _receipts(consumer, {event_id for event_id in awaited if event_id})
     handled = [letter.pk for letter in letters if _proof(letter, receipts)]
     if not handled:
         return 0
@@ -84,12 +87,20 @@ def _receipts(consumer: Consumer, event_ids: Collection[UUID]) -> dict[UUID, Inb
 
 def _proof(letter: DeadLetter, receipts: Mapping[UUID, InboxReceipt]) -> InboxReceipt | None:
     """The receipt of what was sent; that of another body under the same eventId proves nothing."""
-    receipt = receipts.get(letter.event_id) if letter.event_id else None
+    awaited = letter.awaited_event_id
+    receipt = receipts.get(awaited) if awaited else None
     if receipt is None or letter.requeued_at is None:
         return None
-    since = receipt.handled_at >= letter.requeued_at
-    if letter.sent_fingerprint is None:  # unknown when it was sent, and known to the consumer
-        return receipt if since else None
-    if bytes(receipt.fingerprint) != bytes(letter.sent_fingerprint):
+    if bytes(receipt.fingerprint) != _fingerprint_sent(letter):
         return None
+    since = receipt.handled_at >= letter.requeued_at
     return receipt if since or letter.state == State.REQUEUED else None
+
+
+def _fingerprint_sent(letter: DeadLetter) -> bytes | None:
+    """Of the event that was sent. What was none when it was sent may have become one since, by an
+    upgrade of the consumer; so it is looked at again."""
+    if letter.sent_fingerprint is not None:
+        return bytes(letter.sent_fingerprint)
+    event = redrives.prepare(letter).event
+    return event.fingerprint if event else None

@@ -4,7 +4,9 @@ A letter is what one consumer could not handle, named by the SHA-256 of its body
 copies of it come out of the dead queue, there is one record of it.
 """
 
+from collections.abc import Collection
 from typing import Self
+from uuid import UUID
 
 from django.db import models
 from django.db.models.functions import Now
@@ -25,6 +27,16 @@ class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
     def may_come_back(self) -> Self:
         """Copies of them may yet reach the consumer."""
         return self.exclude(state=DeadLetter.State.RESOLVED)
+
+    def of_events(self, event_ids: Collection[UUID]) -> Self:
+        """Those that died as, or were sent as, one of these events."""
+        died, sent = models.Q(event_id__in=event_ids), models.Q(sent_event_id__in=event_ids)
+        return self.filter(died | sent)
+
+    def event_ids_among(self, event_ids: Collection[UUID]) -> set[UUID]:
+        """Which of these events there are letters of."""
+        found = self.of_events(event_ids).order_by().values_list("event_id", "sent_event_id")
+        return {event_id for ids in found for event_id in ids if event_id} & set(event_ids)
 
     def without_payload(self) -> Self:
         """For lists: none of what may be megabytes."""
@@ -92,6 +104,9 @@ class DeadLetter(models.Model):
         null=True,
         help_text="Of the event that the latest requeue sent; none where it is no event.",
     )
+    sent_event_id = models.UUIDField(
+        null=True, blank=True, help_text="Of the same event; a correction may name it alone."
+    )
     correction = models.ForeignKey(
         "Correction",
         null=True,
@@ -143,12 +158,22 @@ class DeadLetter(models.Model):
                 name="dead_letter_by_failure",
             ),
             models.Index(fields=["event_id"], name="dead_letter_event"),
+            models.Index(
+                fields=["sent_event_id"],
+                condition=models.Q(sent_event_id__isnull=False),
+                name="dead_letter_sent_event",
+            ),
             models.Index(fields=["material_id", "revision"], name="dead_letter_material"),
         ]
 
     def __str__(self) -> str:
         what = f"{self.material_id} r{self.revision}" if self.material_id else "unreadable"
         return f"{self.consumer} {self.reason} {what}"
+
+    @property
+    def awaited_event_id(self) -> UUID | None:
+        """The event that its consumer knows it by: what was sent last, or else what died."""
+        return self.sent_event_id or self.event_id
 
 
 class Death(models.Model):

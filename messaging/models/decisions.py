@@ -1,7 +1,7 @@
 """The decision log: what was decided, by whom, when, from where and why.
 
 A row is written in the transaction of what it tells of, and never changed. It is deleted with
-its letter alone, by `prune_delivery`.
+its letter, or with its batch where it tells of no letter, by `prune_delivery`.
 """
 
 from django.conf import settings
@@ -37,6 +37,14 @@ class OperatorBatch(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     cancelled_at = models.DateTimeField(null=True, blank=True)
     cancelled_by = models.CharField(max_length=150, blank=True)
+    by_account = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Begun by somebody signed in, who needs the right until it is done.",
+    )
+    ended_because = models.CharField(
+        max_length=500, blank=True, help_text="Why it was given up; empty where it was not."
+    )
     refusals = models.JSONField(
         default=list, blank=True, help_text="The first of them: letter and why."
     )
@@ -61,6 +69,8 @@ class OperatorDecision(models.Model):
         RETRY_OUTBOX = "retry_outbox", _("Retry Outbox")
         PAUSE = "pause", _("Pause")
         RESUME = "resume", _("Resume")
+        BEGIN_BATCH = "begin_batch", _("Begin Large Action")
+        CANCEL_BATCH = "cancel_batch", _("Cancel Large Action")
         RESOLVED = "resolved", _("Resolved")
         DIED_AGAIN = "died_again", _("Died Again")
 

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from materials.audit.models import AuditRecord
 from messaging import dead_letters, inbox, pruning, registry
 from messaging.broker.inspection import QueueDepth
+from messaging.corrections import correct
 from messaging.decision_log import Operator
 from messaging.errors import BrokerUnavailable
 from messaging.models import (
@@ -102,8 +103,6 @@ def test_only_letters_settled_long_ago_go_with_all_that_tells_of_them() -> None:
 
 @one_transaction
 def test_a_letter_with_corrections_goes_too() -> None:
-    from messaging.corrections import correct
-
     letter = died(b"\xff", reason="MalformedEvent")
     correct(letter.pk, published().body, operator=OLGA)
     of_long_ago(letter, "resolved")
@@ -384,3 +383,17 @@ def test_a_letter_that_opens_meanwhile_is_not_deleted() -> None:
 
     assert run.pruned.rows["letters"] == 0
     assert DeadLetter.objects.get().state == "open"
+
+
+@one_transaction
+def test_what_protects_a_corrected_letter_is_the_event_that_was_sent_for_it() -> None:
+    event = published("article-1")
+    letter = died(b"no event", reason="MalformedEvent", consumer="audit")
+    assert correct(letter.pk, event.body, operator=OLGA).done
+    of_long_ago(letter, "discarded")
+    DeadLetter.objects.filter(pk=letter.pk).update(changed_at=NOW)
+    handled(event, at=LONG_AGO - timedelta(days=1))
+
+    Said()
+
+    assert InboxReceipt.objects.count() == 1
