@@ -3,11 +3,13 @@
 `python -m bench.consume [--quick] [--rounds N]`; the peers are in `bench.peer_workers`.
 """
 
+import argparse
 import sys
 from functools import partial
 
 from bench.consume_turns import ConsumeTurns
 from bench.figures import ratio
+from bench.peer_workers import peer_contestants
 from bench.report import Report
 from bench.runner import Options, run
 from bench.stage import Stage
@@ -39,8 +41,11 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
         Contestant("relay and consume catalog together", turns.product_pair),
         Contestant("naive relay and naive loop together", turns.naive_pair),
     ]
+    if not options.given.no_peers:
+        contestants += peer_contestants(stage, report, turns.few)
     samples = take_turns(contestants, rounds=options.rounds)
-    report.add_rates("Messages a second out of a full queue", samples)
+    remarks = {each.name: each.remark for each in contestants}
+    report.add_rates("Messages a second out of a full queue", samples, notes=remarks)
     rates = {name: [sample.rate for sample in each] for name, each in samples.items()}
     for consumer in CONSUMERS:
         mine = rates[f"consume {consumer}, PostgreSQL"]
@@ -71,5 +76,9 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
         report.at_most(f"part of the rate lost to one in 100 {what}", 1 - left.median, 0.333)
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-peers", action="store_true", help="leave the peers out")
+
+
 if __name__ == "__main__":
-    sys.exit(run("consume", "Consumers: queue to projection", measure))
+    sys.exit(run("consume", "Consumers: queue to projection", measure, add_arguments=add_arguments))

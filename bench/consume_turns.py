@@ -24,7 +24,7 @@ class ConsumeTurns:
     def __init__(self, stage: Stage, report: Report, options: Options) -> None:
         self._stage, self._report = stage, report
         self._many = make_facts(options.size(15_000, quick=600))
-        self._few = self._many[: options.size(300, quick=50)]
+        self.few = self._many[: options.size(300, quick=50)]
 
     def product(self, kind: Kind, consumer: str, *, processes: int = 1) -> Sample:
         return self._turn(kind, consumer, self._many, ["consume"] * processes)
@@ -33,7 +33,7 @@ class ConsumeTurns:
         return self._turn(kind, consumer, self._many, ["raw_worker"])
 
     def naive(self, kind: Kind, consumer: str) -> Sample:
-        return self._turn(kind, consumer, self._few, ["naive_worker"])
+        return self._turn(kind, consumer, self.few, ["naive_worker"])
 
     def unreadable(self) -> Sample:
         """Some messages are cut off."""
@@ -57,7 +57,7 @@ class ConsumeTurns:
         return self._pair(self._many, "relay_outbox", "consume")
 
     def naive_pair(self) -> Sample:
-        return self._pair(self._few, "naive_relay", "naive_worker")
+        return self._pair(self.few, "naive_relay", "naive_worker")
 
     def _turn(
         self,

@@ -63,7 +63,7 @@ class Database:
 
 
 def fill_outbox(database: Database, facts: Iterable[Fact]) -> None:
-    """Pending rows for these facts, in one transaction."""
+    """Pending rows for these facts, in one transaction; then the relay is woken."""
     columns = ("event_id", "type", "material_id", "revision", "body", *_CONSTANT)
     rows = (
         (
@@ -77,6 +77,8 @@ def fill_outbox(database: Database, facts: Iterable[Fact]) -> None:
         for fact in facts
     )
     database.put("messaging_outboxmessage", columns, rows)
+    if database.on_postgresql:
+        database.run("SELECT pg_notify('delivery_outbox', '')")
 
 
 _CONSTANT: dict[str, object] = {

@@ -31,6 +31,11 @@ class Wire:
         declared = self._channel.queue_declare(queue, passive=True)
         return int(declared.method.message_count)
 
+    def consumers(self, queue: str) -> int:
+        """How many are subscribed to the queue."""
+        declared = self._channel.queue_declare(queue, passive=True)
+        return int(declared.method.consumer_count)
+
     def take_all(self, queue: str) -> list[tuple[str, bytes]]:
         """message_id and body of everything in the queue; it is empty then."""
         left = self.ready(queue)
@@ -43,6 +48,11 @@ class Wire:
                     break
             self._channel.cancel()
         return taken
+
+    def delete_queues(self, *queues: str) -> None:
+        """Queues that are not of the topology; one that is not there is no error."""
+        for queue in queues:
+            self._channel.queue_delete(queue)
 
     def _declare(self) -> None:
         for step in self.topology:

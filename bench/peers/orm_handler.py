@@ -13,7 +13,7 @@ from django.conf import settings
 
 
 def configure(**further):
-    """Django for these two tables alone; `further` are settings of a peer."""
+    """Django for these tables alone; `further` are settings of a peer."""
     settings.configure(
         DATABASES={"default": _database(os.environ["DATABASE_URL"])},
         DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
