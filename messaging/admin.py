@@ -13,6 +13,7 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -23,6 +24,7 @@ from messaging.console.letters import LetterAdmin
 from messaging.console.log_pages import DecisionAdmin
 from messaging.console.queues import QueueAdmin
 from messaging.console.rights import operator_of
+from messaging.console.sightings import may_see_payload
 from messaging.decision_log import entry
 from messaging.models import (
     DeadLetter,
@@ -93,8 +95,26 @@ class FactAdmin(ReadOnlyAdmin):
         return queryset.filter(wanted), False
 
 
+class PayloadAdmin(FactAdmin):
+    """A row's own page may quote a payload: shown to those with the right, each look logged."""
+
+    where: str
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        row: Any = super().get_object(request, object_id, from_field)
+        if row is not None:
+            row.is_seen = may_see_payload(request, where=self.where, of={"row": row.pk})
+        return row
+
+
+WITHHELD = _("Not shown: your account has no right to see payloads, or the log cannot be written.")
+
+
 @admin.register(OutboxMessage)
-class OutboxMessageAdmin(FactAdmin):
+class OutboxMessageAdmin(PayloadAdmin):
+    where = "outbox"
     list_display = (
         "id",
         "type",
@@ -125,8 +145,12 @@ class OutboxMessageAdmin(FactAdmin):
         return request.user.has_perm("messaging.retry_outboxmessage")
 
     @admin.display(description=_("body"))
-    def body_text(self, row: OutboxMessage) -> str:
-        return preview(row.body)
+    def body_text(self, row: Any) -> str:
+        if row.letter_id is not None:
+            url = reverse("admin:messaging_deadletter_change", args=[row.letter_id])
+            said = _("Sent again for letter %d: its body is there.") % row.letter_id
+            return format_html('<a href="{}">{}</a>', url, said)
+        return preview(row.body) if row.is_seen else str(WITHHELD)
 
     @admin.action(description=_("Try again to send the failed ones"), permissions=["retry"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[OutboxMessage]) -> None:
@@ -173,7 +197,8 @@ class InboxReceiptAdmin(FactAdmin):
 
 
 @admin.register(FailedAttempt)
-class FailedAttemptAdmin(FactAdmin):
+class FailedAttemptAdmin(PayloadAdmin):
+    where = "attempt"
     list_display = (
         "id",
         "consumer",
@@ -191,8 +216,10 @@ class FailedAttemptAdmin(FactAdmin):
     readonly_fields = ("traceback_text",)
 
     @admin.display(description=_("traceback"))
-    def traceback_text(self, row: FailedAttempt) -> str:
-        return format_html("<pre>{}</pre>", row.traceback)
+    def traceback_text(self, row: Any) -> str:
+        if not row.is_seen:
+            return str(WITHHELD)
+        return preview(row.traceback.encode("utf-8", "backslashreplace"))
 
 
 @admin.register(RelayLease)

@@ -6,18 +6,20 @@ known. Crash points and transaction as in `dead_letters`.
 
 import json
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import unified_diff
 from hashlib import sha256
+from io import StringIO
 
 from django.db import DEFAULT_DB_ALIAS, IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from messaging import redrives, registry
+from messaging.body_claims import claim_bodies
 from messaging.decision_log import Operator, storable
 from messaging.envelope import decode
-from messaging.body_claims import claim_bodies
 from messaging.error_texts import sanitised
 from messaging.errors import PermanentError
 from messaging.json_strict import MAX_BODY_BYTES
@@ -27,6 +29,7 @@ from messaging.patient_transactions import in_one_transaction
 
 MAX_DIFF_CHARACTERS = 64 * 1024
 _MAX_LINES = 2000  # comparing takes the square of it at worst
+_MAX_LAID_OUT = 2 * MAX_BODY_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,10 @@ def correct(
     """
 
     def decide() -> Answer:
+        claim_bodies([sha256(body).digest()], using=using)
         letters = AtHand([letter_id], payload=True, using=using)
         for letter in letters:
             refusal = _refusal(letters, letter, body)
-        claim_bodies([sha256(body).digest()], using=using)
             before = redrives.prepare(letter).body
             if not refusal:
                 refusal = _keep(letter, body, operator, using=using)
@@ -147,7 +150,19 @@ def _line_of_field(said: str, body: bytes) -> int | None:
 def _laid_out(body: bytes) -> list[str]:
     text = body[:MAX_BODY_BYTES].decode("utf-8", "backslashreplace")
     with suppress(ValueError, RecursionError):
-        text = json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+        text = _beginning(
+            json.JSONEncoder(ensure_ascii=False, indent=2).iterencode(json.loads(text))
+        )
     # What no database stores.
     text = text.replace("\0", "\u2400").encode("utf-8", "backslashreplace").decode("utf-8")
-    return text.splitlines()[:_MAX_LINES]
+    return text[:_MAX_LAID_OUT].splitlines()[:_MAX_LINES]
+
+
+def _beginning(pieces: Iterable[str]) -> str:
+    """Indentation can make megabytes of a small body."""
+    kept = StringIO()
+    for piece in pieces:
+        kept.write(piece)
+        if kept.tell() > _MAX_LAID_OUT:
+            break
+    return kept.getvalue()

@@ -41,10 +41,12 @@ def begin(
     note: str = "",
     force: bool = False,
     only_superseded: bool = False,
+    newest_id: int | None = None,
     using: str = DEFAULT_DB_ALIAS,
 ) -> OperatorBatch:
     """Keep the decision; nothing is done to any letter yet. Letters that come later are left out.
 
+    Later than now, or than `newest_id`, the newest letter when the operator was asked.
     Raises ValueError for an unknown verb, or a discard without a reason.
     """
     if verb not in VERBS or (verb == "discard" and not note.strip()):
@@ -53,6 +55,8 @@ def begin(
     filters |= {_SUPERSEDED: "yes"} if only_superseded else {}
     filters |= {} if selection.search_payload else {_ERRORS_ONLY: "yes"}
     letters = _letters(filters, using=using)
+    if newest_id is not None:
+        letters = letters.filter(pk__lte=newest_id)
     return OperatorBatch.objects.using(using).create(
         action=verb,
         operator=operator.name[:150],

@@ -17,7 +17,7 @@ from messaging.envelope import Event, decode
 from messaging.error_texts import sanitised
 from messaging.errors import FactConflict, PermanentError
 from messaging.models import DeadLetter, FailedAttempt, OutboxMessage
-from messaging.outbox import wake_relay
+from messaging.outbox import MOST_AT_ONCE, wake_relay
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Redrive:
         """Why sending it cannot help; empty where it can."""
         if self.event is None:
             return _("The body cannot be read, so it would die again at once: %s") % self.problem
-        if self.letter.reason == FactConflict.__name__ and self.letter.correction_id is None:
+        if self.letter.reason == FactConflict.__name__:
             return _("Another fact stands in its place, and stays: it would die again at once.")
         return ""
 
@@ -84,7 +84,9 @@ def send(redrives: Sequence[Redrive], *, using: str) -> None:
             sent_event_id=redrive.event.event_id if redrive.event else None,
             correction=redrive.letter.correction,
         )
-    OutboxMessage.objects.using(using).bulk_create(_row(redrive) for redrive in redrives)
+    OutboxMessage.objects.using(using).bulk_create(
+        _row(redrive, bulk=len(redrives) > MOST_AT_ONCE) for redrive in redrives
+    )
     wake_relay(using=using)
 
 
@@ -94,7 +96,7 @@ def take_back(letter_ids: Sequence[int], *, using: str) -> None:
     rows.exclude(state=OutboxMessage.State.SENT).delete()
 
 
-def _row(redrive: Redrive) -> OutboxMessage:
+def _row(redrive: Redrive, *, bulk: bool) -> OutboxMessage:
     letter, event = redrive.letter, redrive.event
     return OutboxMessage(
         letter=letter,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from django.db.models import BooleanField, Exists, OuterRef, Q, QuerySet, Value
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Value
 
 from messaging import redrives, registry
+from messaging.errors import FactConflict, MalformedEvent, UnsupportedEvent
 from messaging.models import DeadLetter, InboxReceipt
 from messaging.registry import Consumer
 
@@ -60,25 +61,34 @@ def standing(letter: DeadLetter) -> Standing:
     return Standing(Kind.WOULD_APPLY)
 
 
+_IDS_SAY_NOTHING = [each.__name__ for each in (FactConflict, MalformedEvent, UnsupportedEvent)]
+
 Letters = TypeVar("Letters", bound=QuerySet[DeadLetter])
 
 
 def with_standing(letters: Letters) -> Letters:
     """Each letter with `is_applied` and `is_superseded`, to be shown and filtered by in lists.
 
-    By event id and revision alone, without reading bodies; for consumers whose receipts are in
-    the letters' own database, both are false for others.
+    By event id and revision alone, without reading bodies: so not for what was refused since it
+    could not be read or since another fact has its ids, nor for consumers whose receipts are in
+    another database. Both are false for those.
     """
     here = [each for each in registry.consumers() if each.database == letters.db]
-    return letters.annotate(
-        is_applied=_any_receipt(here, event_id=OuterRef("event_id")),
-        is_superseded=_any_receipt(
-            [each for each in here if each.newest_wins],
-            material_id=OuterRef("material_id"),
-            revision__gt=OuterRef("revision"),
-            names_revision=True,
-        ),
+    applied = _any_receipt(here, event_id=OuterRef("event_id"))
+    overtaken = _any_receipt(
+        [each for each in here if each.newest_wins],
+        material_id=OuterRef("material_id"),
+        revision__gt=OuterRef("revision"),
+        names_revision=True,
     )
+    return letters.annotate(
+        is_applied=_of_what_its_ids_say(applied), is_superseded=_of_what_its_ids_say(overtaken)
+    )
+
+
+def _of_what_its_ids_say(known: Exists | Value) -> "ExpressionWrapper[Any]":
+    doubtful = Q(reason__in=_IDS_SAY_NOTHING)
+    return ExpressionWrapper(Q(~doubtful) & Q(known), output_field=BooleanField())
 
 
 def superseded(letters: Letters) -> Letters:

@@ -74,6 +74,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
         "opts": OperatorBatch._meta,
         "batch": batch,
         "story": _story(batch),
+        "note": inert(batch.note),
         "sign": sign,
         "said": said,
         "handled": handled,

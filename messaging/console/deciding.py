@@ -1,15 +1,18 @@
 """One decision over chosen letters, or over all that match: asked about first, then done.
 
-A GET shows what would happen and changes nothing; the POST calls the verb. The parameters of
-the list travel along, so that the operator is back where they were.
+A GET shows what would happen and changes nothing; the POST calls the verb, over no more than
+the page had asked about: letters that died meanwhile are left out, and where more match for any
+other reason the page asks again. The parameters of the list travel along, so that the operator
+is back where they were.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -44,18 +47,33 @@ RIGHTS = {"requeue": REQUEUE, "discard": DISCARD, "restore": DISCARD}
 
 @dataclass(frozen=True)
 class Scope:
-    """The letters of one decision: by id, or all that a list shows, or its superseded ones."""
+    """The letters of one decision: by id, or all that a list shows, or its superseded ones.
 
-    ids: Sequence[int]
-    selection: Selection | None
-    superseded: bool
+    Those are bounded by the newest letter there was when the page asked, and their number then.
+    """
+
+    ids: Sequence[int] = ()
+    selection: Selection | None = None
+    superseded: bool = False
+    newest_id: int | None = None
+    asked_count: int | None = None
 
     @property
     def letters(self) -> DeadLetterQuerySet:
         if self.selection is None:
             return DeadLetter.objects.filter(pk__in=self.ids)
         found = self.selection.letters(DeadLetter.objects.all())
+        if self.newest_id is not None:
+            found = found.filter(pk__lte=self.newest_id)
         return superseded(found) if self.superseded else found
+
+    @property
+    def capped_count(self) -> int:
+        return int(self.letters.order_by()[: MOST_COUNTED + 1].count())
+
+    @property
+    def has_grown(self) -> bool:
+        return self.asked_count is not None and self.capped_count > self.asked_count
 
     @property
     def pieces(self) -> Iterable[Sequence[int]]:
@@ -71,13 +89,29 @@ def decide(request: HttpRequest, verb: str) -> HttpResponse:
     """Ask on GET, act on POST; both need the verb's own right."""
     require_right(request, RIGHTS[verb])
     scope = _scope(request, verb)
-    if request.method != "POST":
-        return _ask(request, verb, scope)
+    try:
+        if request.method != "POST":
+            return _ask(request, verb, scope)
+        return _answer(request, verb, scope)
+    except OperationalError:
+        if scope.selection is None or not scope.selection.text:
+            raise
+        messages.error(request, search_took_too_long())
+        return HttpResponseRedirect(_back(request, scope, without=("q",)))
+
+
+def search_took_too_long() -> str:
+    return _("The search took too long. Narrow it by state, consumer, failure or date.")
+
+
+def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
     note = request.POST.get("note", "").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
     if verb == "discard" and not note:
         return _ask(request, verb, scope, fault=_("Say why these letters are discarded."))
     if len(note) > LONGEST_NOTE:
         return _ask(request, verb, scope, fault=_("At most %d characters, please.") % LONGEST_NOTE)
+    if scope.has_grown:
+        return _ask(request, verb, scope, fault=_("More letters match now: look again, please."))
     if scope.selection is not None and _is_large(scope):
         return _begin_batch(request, verb, scope, scope.selection, note)
     act = _act(request, verb, note)
@@ -86,7 +120,10 @@ def decide(request: HttpRequest, verb: str) -> HttpResponse:
         for piece in scope.pieces:
             answers += act(piece)
     except TransientError as error:
-        messages.error(request, str(error))
+        said = _("The database was too busy, and the rest of the letters stay as they were.")
+        messages.error(request, said if answers else str(error))
+        if not answers:
+            return HttpResponseRedirect(_back(request, scope))
     tell(request, verb, answers)
     return HttpResponseRedirect(_back(request, scope))
 
@@ -105,6 +142,7 @@ def _begin_batch(
         note=note,
         force=bool(request.POST.get("force")),
         only_superseded=scope.superseded,
+        newest_id=scope.newest_id,
     )
     messages.success(request, _("It is carried out in the background. Here is how far it is."))
     return HttpResponseRedirect(reverse(BATCH_URL, args=[batch.pk]))
@@ -146,10 +184,19 @@ def _scope(request: HttpRequest, verb: str) -> Scope:
         params = {name: request.GET.get(name, "") for name in FIELDS}
         may_search = request.user.has_perm(VIEW_PAYLOAD)
         selection = selection_of(params, search_payload=may_search)
-        return Scope([], selection, bool(request.GET.get("superseded")) and verb == "discard")
+        return Scope(
+            selection=selection,
+            superseded=bool(request.GET.get("superseded")) and verb == "discard",
+            newest_id=_whole_number(request.POST.get("newest_id", "")),
+            asked_count=_whole_number(request.POST.get("count", "")),
+        )
     texts = request.GET.get("ids", "").split(",")
-    ids = [int(text) for text in texts if text.isascii() and text.isdigit() and len(text) < 19]
-    return Scope(list(dict.fromkeys(ids)), None, superseded=False)
+    ids = [number for text in texts if (number := _whole_number(text)) is not None]
+    return Scope(ids=list(dict.fromkeys(ids)))
+
+
+def _whole_number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _act(request: HttpRequest, verb: str, note: str) -> Callable[[Sequence[int]], list[Answer]]:
@@ -164,12 +211,17 @@ def _act(request: HttpRequest, verb: str, note: str) -> Callable[[Sequence[int]]
 
 
 def _ask(request: HttpRequest, verb: str, scope: Scope, *, fault: str = "") -> HttpResponse:
+    if scope.selection is not None:
+        newest = DeadLetter.objects.order_by("pk").values_list("pk", flat=True).last()
+        scope = replace(scope, newest_id=newest or 0)
     letters = scope.letters.without_payload()
-    count = letters.order_by()[: MOST_COUNTED + 1].count()
+    count = scope.capped_count
     few = list(letters[:MOST_SHOWN])
     context: dict[str, Any] = {
         "verb": verb,
         "count": min(count, MOST_COUNTED),
+        "asked_count": count,
+        "newest_id": scope.newest_id,
         "is_more": count > MOST_COUNTED,
         "letters": [(letter, stories.what(letter)) for letter in few],
         "unshown": max(0, count - len(few)),
@@ -198,19 +250,22 @@ def _ask(request: HttpRequest, verb: str, scope: Scope, *, fault: str = "") -> H
 
 
 def _in_vain(scope: Scope) -> int:
-    """How many of them cannot be helped by it, as far as can be told without reading them all."""
+    """How many of the chosen cannot be helped by it; of all that match, how many may not be.
+
+    Those are too many to read, and what died as unreadable may be readable by now.
+    """
     if scope.selection is None:
         chosen = scope.letters.defer("body_text", "headers").select_related("correction")
         return sum(bool(stories.in_vain(redrives.prepare(each))) for each in chosen)
-    letters = scope.letters.filter(reason__in=stories.IN_VAIN_REASONS, correction__isnull=True)
+    letters = scope.letters.filter(reason__in=stories.SELDOM_HELPED)
     return int(letters.order_by()[:MOST_COUNTED].count())
 
 
-def _back(request: HttpRequest, scope: Scope) -> str:
+def _back(request: HttpRequest, scope: Scope, *, without: Sequence[str] = ()) -> str:
     if request.GET.get("from") == "letter" and len(scope.ids) == 1:
         return reverse(LETTER_URL, args=scope.ids)
     kept = request.GET.copy()
     for name in list(kept):
-        if name not in (*FIELDS, "p"):
+        if name not in (*FIELDS, "p") or name in without:
             del kept[name]
     return f"{reverse(LIST_URL)}?{kept.urlencode()}" if kept else reverse(LIST_URL)

@@ -1,7 +1,7 @@
 """What the list is narrowed by, and the same as a Selection for decisions over all that match."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib import admin
@@ -16,6 +16,7 @@ from messaging.letter_search import ALL, Selection, as_moment
 from messaging.models import DeadLetter
 
 MOST_NAMES = 30
+_EARLIEST, _LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 FIELDS = ("state", "consumer", "reason", "place", "type", "since", "until", "q")
 
 
@@ -28,8 +29,8 @@ def selection_of(params: Mapping[str, Any], *, search_payload: bool) -> Selectio
         reason=values["reason"],
         place=values["place"],
         type=values["type"],
-        since=_moment(values["since"]),
-        until=_moment(values["until"]),
+        since=_moment(values["since"], unreadable=_LATEST),
+        until=_moment(values["until"], unreadable=_EARLIEST),
         text=values["q"].strip(),
         search_payload=search_payload,
     )
@@ -161,8 +162,9 @@ def _state_said(state: str) -> str:
     return str(DeadLetter.State(state).label) if state in DeadLetter.State else ""
 
 
-def _moment(text: str) -> datetime | None:
-    return as_moment(text.strip()) if text else None
+def _moment(text: str, *, unreadable: datetime) -> datetime | None:
+    """What cannot be read matches no letter: to ignore it would widen a decision over all."""
+    return as_moment(text.strip()) or unreadable if text.strip() else None
 
 
 def _failures_there_are(using: str) -> list[str]:

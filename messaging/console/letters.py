@@ -97,10 +97,7 @@ class LetterAdmin(ReadOnlyAdmin):
         except OperationalError:
             if "q" not in request.GET:
                 raise
-            messages.error(
-                request,
-                _now("The search took too long. Narrow it by state, consumer, failure or date."),
-            )
+            messages.error(request, deciding.search_took_too_long())
             kept = {name: value for name, value in matching.items() if name != "q"}
             return HttpResponseRedirect(f"{request.path}?{urlencode(kept)}")
 

@@ -5,7 +5,7 @@ direction, lone surrogates) stands as its escape; the templates escape markup.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,14 @@ class Shown:
     cut_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Laid:
+    """A body laid out for reading; `is_cut` where it goes on."""
+
+    text: str
+    is_cut: bool
+
+
 def raw(body: bytes) -> Shown:
     """The bytes as they are, cut at SHOWN_BYTES: as text where they are UTF-8 without U+0000."""
     head = body[:SHOWN_BYTES]
@@ -36,10 +44,11 @@ def raw(body: bytes) -> Shown:
     return Shown("text", "\n".join(inert(line) for line in text.split("\n")), cut)
 
 
-def pretty(body: bytes) -> str | None:
+def pretty(body: bytes) -> Laid | None:
     """The body laid out as JSON, each key and number as it was written; None where it is none.
 
-    Also None for what is larger than any event may be.
+    Also None for what is larger than any event may be. Cut at SHOWN_BYTES: indentation can make
+    a hundred lines of a byte.
     """
     if len(body) > MAX_BODY_BYTES:
         return None
@@ -51,9 +60,21 @@ def pretty(body: bytes) -> str | None:
             parse_float=_Literal,
             parse_constant=_Literal,
         )
-        return "\n".join(inert(line) for line in _lines(document, 0))
+        return _cut(inert(line) for line in _lines(document, 0))
     except (ValueError, RecursionError):
         return None
+
+
+def _cut(lines: Iterable[str]) -> Laid:
+    kept: list[str] = []
+    size = 0
+    for line in lines:
+        room = SHOWN_BYTES - size
+        size += len(line.encode()) + 1
+        if size > SHOWN_BYTES:
+            return Laid("\n".join([*kept, line[:room]]), is_cut=True)
+        kept.append(line)
+    return Laid("\n".join(kept), is_cut=False)
 
 
 def pairs(table: Mapping[str, Any]) -> list[tuple[str, str]]:

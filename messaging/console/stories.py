@@ -93,4 +93,5 @@ def in_vain(redrive: Redrive) -> str:
     return f"{said}." if said and not said.endswith(".") else said
 
 
-IN_VAIN_REASONS = ("MalformedEvent", "UnsupportedEvent", FactConflict.__name__)
+# What a requeue alone mends only after the code has learned something.
+SELDOM_HELPED = ("MalformedEvent", "UnsupportedEvent", FactConflict.__name__)

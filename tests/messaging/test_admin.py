@@ -11,6 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from messaging import dead_letters
+from messaging.decision_log import Operator
 from messaging.models import (
     FailedAttempt,
     InboxReceipt,
@@ -19,6 +21,8 @@ from messaging.models import (
     RelayLease,
 )
 from messaging.read_only_admin import PREVIEW_BYTES, CappedPaginator, preview
+from tests.messaging import facts
+from tests.messaging.dead import died
 
 SCRIPT = "<script>alert(1)</script></pre><img src=x onerror=alert(2)>"
 EVIL = f"\u202e{SCRIPT}\x00\x1b[31m"
@@ -151,7 +155,8 @@ def test_what_a_row_holds_stays_text(
 def test_a_body_is_shown_whatever_bytes_it_has(staff: Callable[..., Client]) -> None:
     row = parked(body=b"\xff\x00\xed\xa0\xbd" + EVIL.encode() + "Привет\n".encode())
 
-    page = staff("view_outboxmessage").get(path("outboxmessage", row.pk, "change")).content.decode()
+    client = staff("view_outboxmessage", "view_payload")
+    page = client.get(path("outboxmessage", row.pk, "change")).content.decode()
 
     assert r"\xff\x00\xed\xa0\xbd\u202e&lt;script&gt;" in page
     assert r"\x1b[31mПривет" in page
@@ -161,7 +166,8 @@ def test_a_body_is_shown_whatever_bytes_it_has(staff: Callable[..., Client]) -> 
 def test_a_large_body_is_shown_in_part(staff: Callable[..., Client]) -> None:
     row = parked(body=b"x" * 262_144)
 
-    page = staff("view_outboxmessage").get(path("outboxmessage", row.pk, "change")).content.decode()
+    client = staff("view_outboxmessage", "view_payload")
+    page = client.get(path("outboxmessage", row.pk, "change")).content.decode()
 
     assert "x" * PREVIEW_BYTES in page
     assert f"… and {262_144 - PREVIEW_BYTES} bytes more" in page
@@ -335,3 +341,38 @@ def test_a_retry_of_parked_rows_is_in_the_decision_log(staff: Callable[..., Clie
 
     line = OperatorDecision.objects.get()
     assert (line.action, line.detail) == ("retry_outbox", {"rows": [row.pk], "count": 1})
+
+
+@pytest.mark.parametrize(
+    ("make", "model", "secret"),
+    [(parked, "outboxmessage", r"\xff"), (failed_attempt, "failedattempt", "File x")],
+)
+def test_what_may_quote_a_payload_is_for_those_who_may_see_it_and_each_look_is_logged(
+    staff: Callable[..., Client], make: Callable[[], Any], model: str, secret: str
+) -> None:
+    row = make()
+    address = path(model, row.pk, "change")
+
+    blind = staff(f"view_{model}").get(address)
+    unlogged = OperatorDecision.objects.exists()
+    seen = staff(f"view_{model}", "view_payload").get(address)
+
+    assert (blind.status_code, seen.status_code) == (200, 200)
+    assert secret not in blind.content.decode()
+    assert "has no right to see payloads" in blind.content.decode()
+    assert not unlogged
+    assert secret in seen.content.decode()
+    assert OperatorDecision.objects.get().detail["row"] == row.pk
+
+
+def test_the_copy_of_a_letter_in_the_outbox_points_to_the_letter(
+    staff: Callable[..., Client],
+) -> None:
+    letter = died(facts.published(title="Hidden words"))
+    dead_letters.requeue([letter.pk], operator=Operator("olga"))
+    client = staff("view_outboxmessage", "view_payload")
+
+    page = client.get(path("outboxmessage", OutboxMessage.objects.get().pk, "change"))
+
+    assert "Hidden words" not in page.content.decode()
+    assert f"/admin/messaging/deadletter/{letter.pk}/change/" in page.content.decode()

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
+from messaging import dead_letters
 from messaging.console import payload
-from messaging.models import DeadLetter, FailedAttempt, OperatorDecision
+from messaging.console.letter_page import SILENCE
+from messaging.decision_log import Operator
+from messaging.models import DeadLetter, FailedAttempt, OperatorDecision, OutboxMessage
 from tests.messaging import event_bodies, facts
-from tests.messaging.console import ALL_RIGHTS, SignIn, letter_url
+from tests.messaging.console import ALL_RIGHTS, SignIn, decision_url, letter_url
 from tests.messaging.dead import died
 
 pytestmark = pytest.mark.django_db
@@ -126,7 +130,7 @@ def test_the_body_is_laid_out_beside_what_came(sign_in: SignIn) -> None:
 
     context = client.get(letter_url(letter.pk)).context
 
-    assert '\n    "title": "Fünf Ω",\n' in context["pretty"]
+    assert '\n    "title": "Fünf Ω",\n' in context["pretty"].text
     assert context["raw"].kind == "text"
     assert context["raw"].text == event.body.decode()
 
@@ -145,7 +149,7 @@ def test_every_key_and_number_is_laid_out_as_it_was_written() -> None:
     laid_out = payload.pretty(b'{"a":1.00,"a":{"n":-0,"e":1E+9999},"l":[[],{},null,"x"]}')
 
     assert laid_out is not None
-    assert [line.strip() for line in laid_out.splitlines()] == [
+    assert [line.strip() for line in laid_out.text.splitlines()] == [
         "{",
         '"a": 1.00,',
         '"a": {',
@@ -160,6 +164,29 @@ def test_every_key_and_number_is_laid_out_as_it_was_written() -> None:
         "]",
         "}",
     ]
+
+
+def test_a_body_that_grows_when_it_is_laid_out_is_cut() -> None:
+    laid_out = payload.pretty(b"[" * 60 + b",".join([b"1"] * 100_000) + b"]" * 60)
+
+    assert laid_out is not None
+    assert laid_out.is_cut
+    assert len(laid_out.text) <= payload.SHOWN_BYTES
+
+
+def test_a_copy_of_which_nothing_is_heard_may_be_sent_once_more(sign_in: SignIn) -> None:
+    client = sign_in(*ALL_RIGHTS)
+    letter = died(facts.published())
+    dead_letters.requeue([letter.pk], operator=Operator("olga"))
+    OutboxMessage.objects.update(state="sent")
+    once_more = f"Send letter {letter.pk} once more"
+
+    assert once_more not in client.get(letter_url(letter.pk)).content.decode()
+
+    DeadLetter.objects.update(requeued_at=timezone.now() - 2 * SILENCE)
+    assert once_more in client.get(letter_url(letter.pk)).content.decode()
+    client.post(decision_url("requeue", letter.pk), {"force": "1"})
+    assert OutboxMessage.objects.filter(letter=letter, state="pending").count() == 1
 
 
 def test_the_whole_body_is_a_file_that_no_browser_interprets(sign_in: SignIn) -> None:

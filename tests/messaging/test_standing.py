@@ -97,6 +97,17 @@ def test_a_list_tells_standings_in_one_query(django_assert_num_queries: Any) -> 
     assert found == letters
 
 
+@pytest.mark.parametrize("reason", ["FactConflict", "MalformedEvent", "UnsupportedEvent"])
+def test_a_list_does_not_take_a_doubtful_letter_for_applied_or_overtaken(reason: str) -> None:
+    event = published()
+    handle("catalog", event, published(revision=5))
+    died(event, reason=reason, attempt=0)
+
+    (letter,) = with_standing(DeadLetter.objects.all())
+
+    assert (letter.is_applied, letter.is_superseded) == (False, False)
+
+
 def test_a_dry_run_tells_what_readers_would_see_and_changes_nothing() -> None:
     handle("catalog", published(revision=1, title="Old"))
     letter = died(published(revision=2, title="New"))
