@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings as django_settings
 from django.db import connections
+from django.utils import translation
 from hypothesis import HealthCheck, settings
 
 from catalogsite.databases import read_database
@@ -26,6 +27,13 @@ settings.load_profile("suite")
 
 def pytest_configure(config: pytest.Config) -> None:
     django_settings.PASSWORD_HASHERS = ["tests.quick_passwords.QuickPasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def _language_of_the_test_alone() -> Iterator[None]:
+    """A request in Russian leaves its language to the thread, and so to the next test."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture(scope="session")

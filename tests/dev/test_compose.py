@@ -154,7 +154,7 @@ def test_every_command_runs_and_every_health_check_tells(compose: Compose) -> No
                 60,
                 what=f"health of {name}: {command.report()}",
             )
-        codes = {name: command.terminate() for name, command in started.items()}
+        codes = {name: command.terminate(within_seconds=30) for name, command in started.items()}
         assert codes == dict.fromkeys(APP_SERVICES, 0)
     finally:
         for command in started.values():

@@ -46,7 +46,7 @@ def test_every_process_of_a_paused_consumer_leaves_and_comes_back(run: Run, queu
 
 
 def test_what_a_paused_consumer_held_lies_ready_again(run: Run, queues: Queues) -> None:
-    held = 40
+    held = 400
 
     def slow(events: Any, using: str) -> set[str]:
         time.sleep(0.2)
