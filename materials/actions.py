@@ -9,17 +9,16 @@ Inside a transaction of the caller's the act becomes part of it.
 """
 
 from collections.abc import Iterable
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from materials import facts
 from materials.content import Content, tidied_reason
 from materials.locking import lock, one_transaction
 from materials.models import Material, Revision
+from materials.record_making import publication, put, withdrawal
 from materials.refusals import (
     DraftChanged,
     InvalidMaterial,
@@ -27,7 +26,6 @@ from materials.refusals import (
     NotPublished,
     UnknownRevision,
 )
-from materials.search_keys import key_of
 from messaging import outbox
 from messaging.envelope import Event
 
@@ -49,7 +47,7 @@ def create(
     # Built to be judged: what is too large as a whole is better told now than when published.
     facts.published(material_id, content, revision=1, actor=actor)
     material = Material(material_id=material_id, created_by=actor)
-    _put(content, into=material, actor=actor)
+    put(content, into=material, actor=actor)
     with one_transaction():
         try:
             with transaction.atomic():
@@ -88,7 +86,7 @@ def edit(
             return material
         _refuse_other_version(material, version)
         facts.published(material_id, content, revision=material.revision + 1, actor=actor)
-        _put(content, into=material, actor=actor)
+        put(content, into=material, actor=actor)
         material.version += 1
         material.differs = content != material.published_content()
         material.save()
@@ -144,17 +142,10 @@ def publish(
                 % {"title": material.title, "revision": material.revision}
             )
         event = facts.published(material_id, content, revision=material.revision + 1, actor=actor)
-        revision = Revision(
-            kind=Revision.Kind.PUBLISHED,
-            title=content.title,
-            summary=content.summary,
-            body=content.body,
-            language=content.language,
-            tags=list(content.tags),
-        )
+        revision = publication(content, event, actor=actor, user=user)
         material.state = Material.State.PUBLISHED
         material.differs = False
-        _store_fact(material, revision, event, actor=actor, user=user, bulk=bulk)
+        _store_fact(material, revision, event, bulk=bulk)
     return revision
 
 
@@ -182,10 +173,10 @@ def withdraw(
         event = facts.withdrawn(
             material_id, reason=reason, revision=material.revision + 1, actor=actor
         )
-        revision = Revision(kind=Revision.Kind.WITHDRAWN, reason=reason)
+        revision = withdrawal(reason, event, actor=actor, user=user)
         material.state = Material.State.WITHDRAWN
         material.differs = True
-        _store_fact(material, revision, event, actor=actor, user=user, bulk=bulk)
+        _store_fact(material, revision, event, bulk=bulk)
     return revision
 
 
@@ -197,35 +188,9 @@ def _refuse_other_version(material: Material, version: int | None) -> None:
         )
 
 
-def _put(content: Content, *, into: Material, actor: str) -> None:
-    into.title = content.title
-    into.summary = content.summary
-    into.body = content.body
-    into.language = content.language
-    into.tags = list(content.tags)
-    into.search_key = key_of(
-        (into.material_id, content.title, *content.tags, content.summary, content.body)
-    )
-    into.updated_by = actor
-    into.updated_at = timezone.now()
-
-
-def _store_fact(
-    material: Material,
-    revision: Revision,
-    event: Event,
-    *,
-    actor: str,
-    user: User | None,
-    bulk: bool,
-) -> None:
+def _store_fact(material: Material, revision: Revision, event: Event, *, bulk: bool) -> None:
     material.revision = event.revision
     material.save(update_fields=["state", "revision", "differs"])
     revision.material = material
-    revision.number = event.revision
-    revision.actor = actor
-    revision.user = user
-    revision.happened_at = event.occurred_at
-    revision.event_id = UUID(event.event_id)
     revision.save(force_insert=True)
     outbox.record(event, bulk=bulk)

@@ -214,7 +214,11 @@ class Relay:
         end = time.monotonic() + poll_seconds
         while not (self._lifetime.stopping or session.failure):
             seconds = min(self._bell.interval_seconds, end - time.monotonic())
-            rang = session.wait(self._bell.rang, seconds, fileno=self._bell.fileno())
+            rang = session.wait(
+                lambda: self._bell.rang() or session.has_depths(),
+                seconds,
+                fileno=self._bell.fileno(),
+            )
             if rang or time.monotonic() >= end:
                 return
 

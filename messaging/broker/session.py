@@ -157,6 +157,10 @@ class Session:
         """Ask how many messages wait undelivered in each queue, and wait for nothing."""
         self._loop.call(lambda: self._channel.depths(queues, self._on_depths))
 
+    def has_depths(self) -> bool:
+        """Whether `take_depths` would give an answer."""
+        return self._depths is not None
+
     def take_depths(self) -> Mapping[str, int] | None:
         """The answer, once; a missing queue is left out. None while there is none."""
         depths, self._depths = self._depths, None
@@ -215,8 +219,9 @@ class Session:
         self.channels += 1
 
     def _on_lost(self, error: DeliveryError) -> None:
-        self.failure = error
+        # First what became of each message: who sees the failure reads that at once.
         self._channel.lost(suspect=isinstance(error, RefusedFrames))
+        self.failure = error
         self._lifetime.wake()
 
     def _on_delivered(self, delivery: Delivery) -> None:

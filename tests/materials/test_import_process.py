@@ -8,12 +8,12 @@ from tests.eventually import eventually
 from tests.materials.makers import facts
 from tests.processes.harness import Run
 
-FILES = 4000
+FILES = 8000
 
 
 def test_a_stopped_import_keeps_what_is_done_and_can_be_run_again(run: Run, tmp_path: Path) -> None:
     for number in range(FILES):
-        (tmp_path / f"m-{number:04}.md").write_text(f"---\ntitle: Title {number}\n---\nText.\n")
+        (tmp_path / f"m-{number:05}.md").write_text(f"---\ntitle: Title {number}\n---\nText.\n")
 
     command = run("import_materials", str(tmp_path), "--publish")
     eventually(Material.objects.exists, what="the first material")

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
+from django.db.models import Model
 
-from materials import actions, importing
+from materials import actions, newcomers
 from materials.events import PUBLISHED, WITHDRAWN
 from materials.models import Material, Revision
 from materials.refusals import TryAgain
+from messaging.models import OutboxMessage
 from tests.materials.makers import draft, facts
 
 pytestmark = pytest.mark.django_db
@@ -169,21 +171,28 @@ def test_an_id_that_no_database_stores_is_a_fault_of_its_file(write, import_, br
     assert "Use 1 to 64 characters" in result.err
 
 
+@pytest.mark.parametrize("busy", [newcomers, actions], ids=["all at once", "one by one"])
 def test_a_file_is_created_and_published_together_or_not_at_all(
-    write, import_, monkeypatch: pytest.MonkeyPatch
+    write, import_, monkeypatch: pytest.MonkeyPatch, busy
 ) -> None:
     write("article-1.md")
 
     def refuse(*args: object, **kwargs: object) -> None:
         raise TryAgain("busy")
 
-    monkeypatch.setattr(actions, "publish", refuse)
+    monkeypatch.setattr("materials.newcomers.outbox.record_many", refuse)
+    if busy is actions:
+        monkeypatch.setattr("materials.actions.outbox.record", refuse)
     monkeypatch.setattr("materials.patience.time.sleep", lambda seconds: None)
     result = import_("--publish")
 
-    assert result.code == 1
-    assert "article-1.md: busy" in result.err
-    assert not Material.objects.exists()
+    if busy is actions:
+        assert result.code == 1
+        assert "article-1.md: busy" in result.err
+        assert not Material.objects.exists()
+    else:
+        assert result.code == 0
+        assert facts() == [("article-1", PUBLISHED, 1)]
 
 
 def test_a_busy_database_is_waited_for(write, import_, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,11 +200,15 @@ def test_a_busy_database_is_waited_for(write, import_, monkeypatch: pytest.Monke
     pauses: list[float] = []
     publish = actions.publish
 
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise TryAgain("busy")
+
     def busy_at_first(*args, **kwargs):
         if len(pauses) < 2:
             raise TryAgain("busy")
         return publish(*args, **kwargs)
 
+    monkeypatch.setattr(newcomers, "create_all", refuse)
     monkeypatch.setattr(actions, "publish", busy_at_first)
     monkeypatch.setattr("materials.patience.time.sleep", pauses.append)
     result = import_("--publish")
@@ -203,6 +216,55 @@ def test_a_busy_database_is_waited_for(write, import_, monkeypatch: pytest.Monke
     assert (result.code, len(pauses)) == (0, 2)
     assert pauses == sorted(pauses)
     assert len(facts()) == 1
+
+
+def test_an_id_that_somebody_takes_meanwhile_costs_its_neighbours_nothing(
+    write, import_, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 4):
+        write(f"article-{number}.md")
+    create_all = newcomers.create_all
+
+    def late(*args, **kwargs):
+        draft("article-2", title="Written by hand")
+        return create_all(*args, **kwargs)
+
+    monkeypatch.setattr(newcomers, "create_all", late)
+    result = import_("--publish")
+
+    assert result.out == "3 files: 2 new, 1 changed, 0 unchanged, 0 failed; 3 published.\n"
+    assert [material for material, _, _ in facts()] == ["article-1", "article-2", "article-3"]
+
+
+def test_hundreds_are_stored_in_few_statements_each_as_if_it_had_come_alone(
+    write, import_, django_assert_max_num_queries
+) -> None:
+    write("alone.md", text="*Body*", summary="Short", tags="[a, b]", language="ru")
+    import_("--publish")
+    for number in range(250):
+        title = "x" * 201 if number == 123 else f"About {number}"
+        fields = {"summary": "Short", "tags": "[a, b]", "language": "ru"}
+        write(f"m-{number:03}.md", text="*Body*", title=title, **fields)
+
+    with django_assert_max_num_queries(40):
+        result = import_("--publish")
+
+    assert result.out == "251 files: 249 new, 0 changed, 1 unchanged, 1 failed; 249 published.\n"
+    assert result.err.startswith("m-123.md: title: At most 200 characters fit")
+    alone, other = Material.objects.get(material_id="alone"), Material.objects.get(title="About 7")
+    own = {"id", "material_id", "title", "search_key", "created_at", "updated_at"}
+    assert _shared(alone, without=own) == _shared(other, without=own)
+    assert "about" in other.search_key
+    own = {"id", "material_id", "title", "happened_at", "event_id"}
+    assert _shared(alone.revisions.get(), without=own) == _shared(
+        other.revisions.get(), without=own
+    )
+    assert OutboxMessage.objects.filter(bulk=True, state="pending").count() == 250
+
+
+def _shared(record: Model, *, without: set[str]) -> dict[str, object]:
+    names = {field.attname for field in record._meta.concrete_fields} - without
+    return {name: getattr(record, name) for name in names}
 
 
 def test_a_database_that_is_away_ends_it_with_one_line(
@@ -213,7 +275,7 @@ def test_a_database_that_is_away_ends_it_with_one_line(
     def away(*args: object, **kwargs: object) -> None:
         raise OperationalError("connection to postgres://user:SECRET@host refused")
 
-    monkeypatch.setattr(importing.actions, "create", away)
+    monkeypatch.setattr(newcomers, "create_all", away)
     result = import_()
 
     assert result.code == 1

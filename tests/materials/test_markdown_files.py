@@ -2,9 +2,12 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -181,3 +184,24 @@ def test_no_bytes_whatever_end_in_another_error(path: Path, data: bytes) -> None
         str(fault).encode("utf-8")
     else:
         assert isinstance(file.content.title, str)
+
+
+FRONT_MATTER_SIGNS = st.text("ab:- \n[]{},'\"#&*%@`~?0é\\\t!|>", max_size=30)
+
+
+@given(FRONT_MATTER_SIGNS, st.booleans())
+def test_the_quick_reader_says_what_the_plain_one_says(text: str, after_a_name: bool) -> None:
+    text = f"a: {text}" if after_a_name else text
+
+    assert _said(markdown_files._load, text) == _said(_plainly, text)
+
+
+def _plainly(text: str) -> Any:
+    return yaml.load(text, Loader=markdown_files._PlainLoader)
+
+
+def _said(load: Callable[[str], Any], text: str) -> Any:
+    try:
+        return load(text)
+    except (yaml.YAMLError, ValueError) as error:
+        return str(error)

@@ -211,9 +211,9 @@ def test_a_failure_beside_the_outbox_row_leaves_neither_state_nor_event(
     actions.edit("article-107", title="Another title", actor="ada")
     before = Material.objects.values().get()
 
-    def fail(event):
+    def fail(event, **options):
         if moment == "after":
-            record(event)
+            record(event, **options)
         raise RuntimeError("the power went")
 
     record = outbox.record

@@ -34,15 +34,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: Path, publish: bool, actor: str, **options: Any) -> None:
         counts: Counter[str] = Counter()
         with stop_signals() as stopping, database_faults_told():
-            for report in import_folder(folder, publish=publish, actor=actor):
+            for report in import_folder(folder, publish=publish, actor=actor, stopping=stopping):
                 counts[report.change] += 1
                 counts["published"] += report.published
                 if report.change is Change.FAILED:
                     place = report.file_name + (f":{report.line}" if report.line else "")
                     self.stderr.write(f"{place}: {report.fault}")
-                if stopping():
-                    self.stderr.write("Stopped on request; the files so far are done.")
-                    break
+            if stopping():
+                self.stderr.write("Stopped on request; the files so far are done.")
         total = sum(counts[change] for change in Change)
         if not total:
             raise CommandError(f"There is no Markdown file (*.md) in {folder}.", returncode=FAILED)
