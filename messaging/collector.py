@@ -5,11 +5,16 @@ changes nothing, it comes back); after the commit both (it comes back marked as 
 is known by its mark: see `letter_intake`); after the ack the database alone. Two collectors may
 work at once; the unique key of a letter decides between them.
 
+A letter that the database refuses, again and again, is left alone in its queue, unacked, and the
+others go on; where these take the place of all that the broker sends ahead, the queue is let go
+and taken up again after a while.
+
 Between collecting, about each second, letters that were requeued are looked at: whose receipt is
 there is resolved (`resolution`). Repeating that changes nothing.
 """
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -37,6 +42,9 @@ BATCH_BYTES = 4 * 1024 * 1024
 SWEEP_SECONDS = 1.0
 SWEEP_SHARE = 0.1  # of the time, at most, where very many are on their way
 EMPTY_LOOKS, EMPTY_LOOK_SECONDS = 2, 0.1
+TRANSIENT_TRIES = 4  # before a failure that is no outage counts as the letters' own
+REOFFER_SECONDS = 30.0
+SWEEP_PAUSE_SECONDS = 30.0  # after a failure
 
 
 class Collector:
@@ -50,6 +58,9 @@ class Collector:
         self._once = once
         self._turns = DatabaseTurns(using, lifetime)
         self._consumers = {topology.dead(each.name): each.name for each in registry.consumers()}
+        self._prefetch = max(1, PREFETCH // len(self._consumers))  # of each queue
+        self._left: Counter[str] = Counter()  # by queue, in this session
+        self._reoffer_at = float("inf")
         self._next_sweep = 0.0
         self._exit_code = DONE
 
@@ -58,17 +69,24 @@ class Collector:
 
         Raises ConfigurationError for what waiting cannot mend.
         """
-        serve_until_done(self._serve, self._lifetime, name="collect_dead_letters")
-        return self._exit_code
+        while True:
+            serve_until_done(self._serve, self._lifetime, name="collect_dead_letters")
+            if self._once:
+                return self._exit_code
+            if self._lifetime.stopping:
+                return DONE
 
     def _serve(self, session: Session) -> None:
+        """Until stopped, or drained with `once`, or what was left is to be offered again."""
         self._exit_code = DONE
+        self._left.clear()
+        self._reoffer_at = float("inf")
         for queue in self._consumers:
-            session.consume(queue, prefetch=max(1, PREFETCH // len(self._consumers)))
+            session.consume(queue, prefetch=self._prefetch)
         log.info("collecting", queues=sorted(self._consumers))
-        while not self._lifetime.stopping:
+        while not self._lifetime.stopping and time.monotonic() < self._reoffer_at:
             self._sweep_when_due(session)
-            left = max(0.0, self._next_sweep - time.monotonic())
+            left = max(0.0, min(self._next_sweep, self._reoffer_at) - time.monotonic())
             session.wait(session.has_arrived, EMPTY_LOOK_SECONDS if self._once else left)
             session.check()
             deliveries = session.take(PREFETCH, limit_bytes=BATCH_BYTES)
@@ -80,22 +98,36 @@ class Collector:
                 return
 
     def _is_drained(self, session: Session) -> bool:
-        looks = (
-            session.ready_count(queue) for _ in range(EMPTY_LOOKS) for queue in self._consumers
-        )
+        """Nothing more can come: all queues are empty, or blocked by what was left."""
+        flowing = [queue for queue in self._consumers if self._left[queue] < self._prefetch]
+        looks = (session.ready_count(queue) for _ in range(EMPTY_LOOKS) for queue in flowing)
         return not any(looks) and not session.has_arrived()
 
-    def _collect(self, session: Session, deliveries: Sequence[Delivery]) -> None:
-        """One transaction; when it fails, each half in one of its own, down to the one at fault."""
+    def _collect(
+        self, session: Session, deliveries: Sequence[Delivery], *, again: bool = False
+    ) -> None:
+        """One transaction; when it fails, each half in one of its own, down to the one at fault.
+
+        `again` where these may have been kept already, by a commit whose answer was lost.
+        """
         now = datetime.now(UTC)
+        tried = again
+
+        def keep() -> None:
+            nonlocal tried
+            repeated, tried = tried, True
+            take_in(arrivals, using=self._using, again=repeated)
+
         try:
             arrivals = [
                 read_arrival(each, consumer=self._consumers[each.queue], now=now)
                 for each in deliveries
             ]
+            is_half = again and len(deliveries) > 1
             self._turns.insist(
-                lambda: take_in(arrivals, using=self._using),
+                keep,
                 still_wanted=lambda: not session.failure,
+                transient_tries=1 if is_half else TRANSIENT_TRIES,
             )
         except OutageError:
             session.check()  # Stopping, or the broker is away: they come back.
@@ -103,12 +135,14 @@ class Collector:
         except ConfigurationError:
             raise
         except Exception as error:  # noqa: BLE001  # one must not hold back the others
+            if self._lifetime.stopping:
+                return
             if len(deliveries) == 1:
                 self._leave(deliveries[0], error)
                 return
             middle = len(deliveries) // 2
-            self._collect(session, deliveries[:middle])
-            self._collect(session, deliveries[middle:])
+            self._collect(session, deliveries[:middle], again=tried)
+            self._collect(session, deliveries[middle:], again=tried)
             return
         session.check()
         session.ack(deliveries)
@@ -118,6 +152,7 @@ class Collector:
     def _leave(self, delivery: Delivery, error: Exception) -> None:
         """It stays unacked: the next session is offered it again, after all others."""
         self._exit_code = FAILED
+        self._left[delivery.queue] += 1
         log.error(
             "dead letter not stored; it stays in its queue",
             consumer=self._consumers[delivery.queue],
@@ -126,6 +161,14 @@ class Collector:
             reason=type(error).__name__,
             error=sanitised(error),
         )
+        if self._left[delivery.queue] == self._prefetch:
+            log.error(
+                "dead queue blocked by letters that cannot be stored; what is behind them waits",
+                queue=delivery.queue,
+                letters=self._prefetch,
+            )
+            if not self._once:
+                self._reoffer_at = min(self._reoffer_at, time.monotonic() + REOFFER_SECONDS)
 
     def _sweep_when_due(self, session: Session) -> None:
         started = time.monotonic()
@@ -135,8 +178,16 @@ class Collector:
             resolved = self._turns.insist(
                 lambda: resolve_delivered(using=self._using),
                 still_wanted=lambda: not session.failure,
+                transient_tries=TRANSIENT_TRIES,
             )
         except OutageError:
+            return
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001  # collecting goes on
+            self._exit_code = FAILED
+            self._next_sweep = time.monotonic() + SWEEP_PAUSE_SECONDS
+            log.error("requeued letters not settled; tried again later", error=sanitised(error))
             return
         if resolved:
             log.info("resolved", letters=resolved)

@@ -53,17 +53,29 @@ class DatabaseTurns:
         else:
             self._backoff.reset()
 
-    def insist(self, work: Callable[[], _Result], *, still_wanted: Callable[[], object]) -> _Result:
+    def insist(
+        self,
+        work: Callable[[], _Result],
+        *,
+        still_wanted: Callable[[], object],
+        transient_tries: int | None = None,
+    ) -> _Result:
         """Do work that no message pays for, in a turn, again after a pause until it is done.
 
-        Raises OutageError when it is not done and not wanted any longer, or when stopping.
+        Raises OutageError when it is not done and not wanted any longer, or when stopping; and
+        a failure that is no outage after so many tries, where their number is given.
         """
+        failures = 0
         while True:
             try:
                 with self.turn():
                     return work()
             except (Error, OutageError) as error:
-                if issubclass(kind_of(error), PermanentError | ConfigurationError):
+                kind = kind_of(error)
+                if issubclass(kind, PermanentError | ConfigurationError):
+                    raise
+                failures += not issubclass(kind, OutageError)
+                if failures == transient_tries:
                     raise
                 outage = OutageError(sanitised(error))
                 if self._lifetime.stopping or not still_wanted():

@@ -3,22 +3,29 @@
 import json
 import subprocess
 import sys
+import threading
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 import pika
+import psycopg
 import pytest
+from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg.errors import LockNotAvailable, ProgramLimitExceeded
 from pytest_django import Settings
 
 from messaging.arrivals import Arrival, read_arrival
 from messaging.broker.field_table import LongString, Timestamp, decode_table
 from messaging.broker.wire import Delivery
+from messaging.letter_intake import take_in
 from messaging.models import DeadLetter, Death
 from tests.environment import PROJECT, clean_environment
 from tests.eventually import eventually
 from tests.messaging.at_once import at_once
 from tests.messaging.facts import published
-from tests.processes.collecting import bury, bury_event, collect_once, letter_of
+from tests.processes.collecting import bury, bury_event, collect_once, collecting, letter_of
 from tests.processes.command import manage
 from tests.processes.harness import Run
 from tests.processes.queues import Queues
@@ -141,17 +148,30 @@ def test_two_collectors_at_once_keep_each_letter_once(run: Run, queues: Queues) 
     assert not Death.objects.exclude(letter__state="open").exists()
 
 
-def test_a_letter_that_cannot_be_stored_holds_up_no_other_and_is_not_lost(
-    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def read(delivery: Delivery, **context: Any) -> Arrival:
-        if delivery.body == b"poison":
-            raise ZeroDivisionError("a defect")
-        return read_arrival(delivery, **context)
+def read_but_for_poison(delivery: Delivery, **context: Any) -> Arrival:
+    if delivery.body.startswith(b"poison"):
+        raise ZeroDivisionError("a defect")
+    return read_arrival(delivery, **context)
 
+
+def take_in_but_for_poison(arrivals: Sequence[Arrival], **context: Any) -> None:
+    if any(arrival.body.startswith(b"poison") for arrival in arrivals):
+        raise OperationalError("too large for an index") from ProgramLimitExceeded("54000")
+    take_in(arrivals, **context)
+
+
+@pytest.mark.parametrize(
+    ("patched", "by"),
+    [("read_arrival", read_but_for_poison), ("take_in", take_in_but_for_poison)],
+    ids=["a defect of ours", "refused by the database each time"],
+)
+def test_a_letter_that_cannot_be_stored_holds_up_no_other_and_is_not_lost(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch, patched: str, by: Any
+) -> None:
     for body in (b"one", b"poison", b"two"):
         bury(queues, "catalog", body)
-    monkeypatch.setattr("messaging.collector.read_arrival", read)
+    monkeypatch.setattr(f"messaging.collector.{patched}", by)
+    monkeypatch.setattr("messaging.collector.TRANSIENT_TRIES", 2)
 
     assert collect_once() == 1
 
@@ -160,6 +180,69 @@ def test_a_letter_that_cannot_be_stored_holds_up_no_other_and_is_not_lost(
     monkeypatch.undo()
     assert collect_once() == 0
     assert DeadLetter.objects.count() == 3
+
+
+def test_as_many_of_them_as_the_broker_sends_ahead_end_a_single_run_and_block_no_other_queue(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("messaging.collector.PREFETCH", 4)  # two of each queue
+    monkeypatch.setattr("messaging.collector.REOFFER_SECONDS", 0.2)
+    for body in (b"poison 1", b"poison 2", b"behind them"):
+        bury(queues, "catalog", body)
+    bury(queues, "audit", b"elsewhere")
+    mended = threading.Event()
+
+    def read(delivery: Delivery, **context: Any) -> Arrival:
+        return (read_arrival if mended.is_set() else read_but_for_poison)(delivery, **context)
+
+    monkeypatch.setattr("messaging.collector.read_arrival", read)
+
+    assert collect_once() == 1
+
+    assert [bytes(letter.body) for letter in DeadLetter.objects.all()] == [b"elsewhere"]
+    queues.await_ready("catalog", dead=3)
+    with collecting():
+        bury(queues, "audit", b"also elsewhere")
+        eventually(lambda: DeadLetter.objects.count() == 2)
+        mended.set()
+        eventually(lambda: DeadLetter.objects.count() == 5, what="all, offered again")
+
+
+def test_an_answer_to_a_commit_that_is_lost_makes_no_second_copy(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bury_event(queues, "catalog", published())
+    commit = BaseDatabaseWrapper._commit
+    lost: list[int] = []
+
+    def commit_and_lose_the_answer(connection: BaseDatabaseWrapper) -> None:
+        commit(connection)
+        if not lost:
+            lost.append(1)
+            raise OperationalError("gone") from psycopg.OperationalError("gone")
+
+    monkeypatch.setattr(BaseDatabaseWrapper, "_commit", commit_and_lose_the_answer)
+
+    assert collect_once() == 0
+
+    letter = DeadLetter.objects.get()
+    assert lost
+    assert (letter.copies, letter.deaths, Death.objects.count()) == (1, 1, 1)
+
+
+def test_what_goes_wrong_while_settling_does_not_hold_up_collecting(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: Any) -> int:
+        raise OperationalError("locked out") from LockNotAvailable("55P03")
+
+    bury(queues, "catalog", b"one")
+    monkeypatch.setattr("messaging.collector.resolve_delivered", fail)
+    monkeypatch.setattr("messaging.collector.TRANSIENT_TRIES", 1)
+
+    assert collect_once() == 1
+
+    assert DeadLetter.objects.count() == 1
 
 
 def test_memory_stays_bounded_however_many_letters_wait(run: Run, queues: Queues) -> None:
