@@ -1,22 +1,22 @@
 """What differs between two contents of a material, field by field, for a page to show.
 
-Pure, and bounded: however long two texts are, comparing them takes a moment. Texts that share
-too little to be compared line by line are shown as one replaced by the other.
+Pure, and bounded: however long two texts are and whatever they say, comparing them takes a
+moment. Stretches that are too long to be compared line by line, or word by word, are shown as
+one replaced by the other.
 """
 
 import re
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from django.utils.translation import gettext as _
 
+from materials.alignment import blocks
 from materials.content import Content
 
 CONTEXT_LINES = 3
-# SequenceMatcher needs time by the product of the lengths at worst.
-MOST_LINE_PAIRS = 1_000_000
-MOST_WORD_PAIRS = 400_000  # of all lines together
+MOST_LINE_PAIRS = 4_000_000
+MOST_WORD_PAIRS = 400_000  # of all lines together; every marked word costs the page too
 MOST_LINES_SHOWN = 2_000
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -78,12 +78,10 @@ def compare(old: str, new: str) -> Iterator[Line]:
 
 def _compared(old_lines: list[str], new_lines: list[str]) -> Iterator[Line]:
     pairs_left = MOST_WORD_PAIRS
-    blocks = list(_blocks(old_lines, new_lines))
-    for position, (same, old_block, new_block) in enumerate(blocks):
+    for same, i1, i2, j1, j2 in blocks(old_lines, new_lines, most_pairs=MOST_LINE_PAIRS):
+        old_block, new_block = old_lines[i1:i2], new_lines[j1:j2]
         if same:
-            yield from _shortened(
-                old_block, is_first=position == 0, is_last=position == len(blocks) - 1
-            )
+            yield from _shortened(old_block, is_first=i1 == 0, is_last=i2 == len(old_lines))
         elif len(old_block) == len(new_block):
             pairs_left -= yield from _replaced(old_block, new_block, pairs_left=pairs_left)
         else:
@@ -100,29 +98,6 @@ def _text(content: Content | None, name: str) -> str:
 
 def _lines(text: str) -> list[str]:
     return text.split("\n") if text else []
-
-
-def _blocks(old: list[str], new: list[str]) -> Iterator[tuple[bool, list[str], list[str]]]:
-    """(equal or not, old lines, new lines), in order; equal ends are found without a matcher."""
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    if start:
-        yield True, old[:start], new[:start]
-    yield from _middle_blocks(old[start : len(old) - end], new[start : len(new) - end])
-    if end:
-        yield True, old[len(old) - end :], new[len(new) - end :]
-
-
-def _middle_blocks(old: list[str], new: list[str]) -> Iterator[tuple[bool, list[str], list[str]]]:
-    if len(old) * len(new) > MOST_LINE_PAIRS:
-        yield False, old, new
-        return
-    for verb, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        yield verb == "equal", old[i1:i2], new[j1:j2]
 
 
 def _shortened(lines: list[str], *, is_first: bool, is_last: bool) -> Iterator[Line]:
@@ -155,13 +130,12 @@ def _replaced(old: list[str], new: list[str], *, pairs_left: int) -> Generator[L
 
 
 def _pieces(old_words: list[str], new_words: list[str]) -> tuple[list[Piece], list[Piece]]:
-    matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     olds: list[Piece] = []
     news: list[Piece] = []
-    for verb, i1, i2, j1, j2 in matcher.get_opcodes():
-        changed = verb != "equal"
+    pairs = len(old_words) * len(new_words)  # the caller has paid for them
+    for same, i1, i2, j1, j2 in blocks(old_words, new_words, most_pairs=pairs):
         if i1 < i2:
-            olds.append(Piece("".join(old_words[i1:i2]), changed))
+            olds.append(Piece("".join(old_words[i1:i2]), not same))
         if j1 < j2:
-            news.append(Piece("".join(new_words[j1:j2]), changed))
+            news.append(Piece("".join(new_words[j1:j2]), not same))
     return olds, news
