@@ -38,12 +38,12 @@ class Environment:
         if dotenv.exists() or dotenv.is_symlink():
             self._read_dotenv(dotenv)
 
-    def text(self, name: str, *, default: str | None = None, may_be_empty: bool = False) -> str:
+    def text(self, name: str, *, default: str | None = None) -> str:
         """The value as it stands; raises SettingError where it is missing, empty or unclean."""
         value = self._values.get(name, default)
         if value is None:
             raise SettingError(name, "is missing")
-        if not value.strip() and not may_be_empty:
+        if not value.strip():
             raise SettingError(name, "is empty; give it a value or leave it out")
         # Control characters and undecodable bytes (lone surrogates) serve no setting.
         if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", value):
@@ -87,15 +87,11 @@ class Environment:
         default: Sequence[str],
         pattern: str,
         says: str,
-        may_be_empty: bool = False,
     ) -> list[str]:
         """A comma-separated list; every item must match. Blanks around items are dropped."""
         if not self.is_set(name):
             return list(default)
-        value = self.text(name, may_be_empty=may_be_empty)
-        if not value.strip():
-            return []
-        found = [item.strip() for item in value.split(",")]
+        found = [item.strip() for item in self.text(name).split(",")]
         if not all(re.fullmatch(pattern, item) for item in found):
             raise SettingError(name, says)
         return found

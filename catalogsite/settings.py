@@ -68,7 +68,6 @@ SIMULATE_TEMPORARY = frozenset(
         default=[],
         pattern=r"[a-z0-9][a-z0-9._-]{0,63}",
         says="must be material ids separated by commas",
-        may_be_empty=True,
     )
 )
 

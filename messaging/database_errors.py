@@ -116,7 +116,8 @@ _KIND_OF_SQLSTATE: dict[str, Kind] = {
     "57014": TransientError,  # statement timeout
     "57P": OutageError,  # shutdown, crash, cannot connect now, idle session
     "58": OutageError,  # system error
-    "XX": OutageError,  # internal error, corruption
+    "XX": OutageError,  # corruption
+    "XX000": TransientError,  # internal error: often of this statement alone
 }
 
 

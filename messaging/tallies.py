@@ -1,5 +1,7 @@
 """How many rows wait and what became of the others: the database's part of the status."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,8 +57,7 @@ def count_receipts(*, limit_seconds: float) -> dict[str, ConsumerCounts]:
     counts: dict[str, ConsumerCounts] = {}
     for database in sorted({each.database for each in registry.consumers()}):
         names = [each.name for each in registry.consumers() if each.database == database]
-        with transaction.atomic(using=database):
-            _limit_statements(database, limit_seconds)
+        with _limited_statements(database, limit_seconds):
             rows = (
                 InboxReceipt.objects.using(database)
                 .filter(consumer__in=names)
@@ -79,9 +80,14 @@ def count_receipts(*, limit_seconds: float) -> dict[str, ConsumerCounts]:
     return dict(sorted(counts.items()))
 
 
-def _limit_statements(database: str, seconds: float) -> None:
+@contextmanager
+def _limited_statements(database: str, seconds: float) -> Iterator[None]:
+    """No transaction on SQLite: it would hold the one write lock for as long as the count takes."""
     connection = connections[database]
-    if connection.vendor == "postgresql":
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with transaction.atomic(using=database):
         with connection.cursor() as cursor:
-            milliseconds = int(seconds * 1000)
-            cursor.execute(f"SET LOCAL statement_timeout = {milliseconds}")
+            cursor.execute(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
+        yield

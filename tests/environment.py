@@ -79,7 +79,8 @@ def _prepare() -> "guardian.Guard | None":
         DELIVERY_RETRY_DELAY_MS="300",
         LOG_FORMAT="json",
         LOG_LEVEL="INFO",
-        SIMULATE_TEMPORARY="",
+        # Not left out: a developer's .env may name one.
+        SIMULATE_TEMPORARY="of-no-test",
     )
     return guard
 

@@ -244,13 +244,14 @@ def _tls(address: BrokerAddress) -> pika.SSLOptions | None:
     return pika.SSLOptions(context, address.server_name or address.host) if context else None
 
 
+# No TCP_USER_TIMEOUT: a broker under a memory alarm does not read, and would be taken for dead.
+# One that is dead is noticed by its heartbeats.
 _KEEPALIVE = {
     option: value
     for option, value in {
         "TCP_KEEPIDLE": 30,
         "TCP_KEEPINTVL": 10,
         "TCP_KEEPCNT": 3,
-        "TCP_USER_TIMEOUT": 30_000,
     }.items()
     if hasattr(socket, option)
 }

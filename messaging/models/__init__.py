@@ -1,6 +1,7 @@
 """The delivery records: what is to be sent, what was handled, what failed, what was decided.
 
-All states and uniqueness rules stand in the database; code that races is decided there.
+Uniqueness, and the states that somebody acts on, stand in the database; code that races is
+decided there.
 """
 
 from messaging.models.dead_letters import Correction, DeadLetter, DeadLetterQuerySet, Death

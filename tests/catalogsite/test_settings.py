@@ -73,6 +73,7 @@ def test_an_empty_setting_is_refused_by_its_name(project: Path, name: str, value
         ("LOG_FORMAT", "xml"),
         ("LOG_LEVEL", "LOUD"),
         ("LOG_LEVEL", "10"),
+        ("SIMULATE_TEMPORARY", ""),
         ("SIMULATE_TEMPORARY", "Article 107"),
         ("SIMULATE_TEMPORARY", "article-107,,article-108"),
         ("SIMULATE_TEMPORARY", "-article"),
@@ -181,7 +182,6 @@ def test_without_variables_the_defaults_of_the_contract_hold(project: Path) -> N
         ({"DELIVERY_RETRY_DELAY_MS": "315360000000"}, {"DELIVERY_RETRY_DELAY_MS": 315_360_000_000}),
         ({"DELIVERY_RETRY_DELAY_MS": "1"}, {"DELIVERY_RETRY_DELAY_MS": 1}),
         ({"DELIVERY_QUEUE_TYPE": "quorum"}, {"DELIVERY_QUEUE_TYPE": "quorum"}),
-        ({"SIMULATE_TEMPORARY": ""}, {"SIMULATE_TEMPORARY": frozenset()}),
         (
             {"SIMULATE_TEMPORARY": " article-107 "},
             {"SIMULATE_TEMPORARY": frozenset({"article-107"})},
