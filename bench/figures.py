@@ -26,7 +26,9 @@ class Sample:
     @property
     def cpu_us(self) -> float | None:
         """Microseconds of CPU (user and system) a message."""
-        return None if self.cpu_seconds is None else self.cpu_seconds / self.count * 1e6
+        if self.cpu_seconds is None or not self.count:
+            return None
+        return self.cpu_seconds / self.count * 1e6
 
 
 @dataclass(frozen=True)

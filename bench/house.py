@@ -51,12 +51,15 @@ class House:
 
 @contextmanager
 def running(
-    stage: Stage, kind: Kind, url: str, *, commands: tuple[str, ...] = ("relay", *CONSUMERS)
+    stage: Stage,
+    kind: Kind,
+    environment: dict[str, str],
+    *,
+    commands: tuple[str, ...] = ("relay", *CONSUMERS),
 ) -> Iterator[House]:
-    """All of it is up and at rest when the block begins, and stopped in good order at its end."""
-    environment = stage.environment(url)
+    """All of it is up when the block begins, and stopped in good order at its end."""
     with wire(environment) as line:
-        house = House(kind, environment, Database(url), line, {})
+        house = House(kind, environment, Database(environment["DATABASE_URL"]), line, {})
         try:
             for name in commands:
                 words = ["relay_outbox"] if name == "relay" else ["consume", name]

@@ -101,7 +101,7 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
         courses = {}
         for kind in KINDS:
             url = stack.enter_context(stage.database(kind))
-            house = stack.enter_context(running(stage, kind, url))
+            house = stack.enter_context(running(stage, kind, stage.environment(url)))
             courses[kind] = Course(stage, house, options)
         for number in range(options.rounds):
             for kind, course in courses.items():

@@ -93,11 +93,14 @@ class Report:
             Goal(what, f"≤ {wanted:g}{blank}{unit}", f"{found:.3g}{blank}{unit}", found <= wanted)
         )
 
-    def account(self, what: str, *, found: object, expected: object) -> None:
-        """Every benchmark ends with these. Raises AccountFailed where the two differ."""
+    def account(self, what: str, *, found: object, expected: object, told: str = "") -> None:
+        """Every benchmark ends with these. Raises AccountFailed where the two differ.
+
+        `told` stands for the figure where that is too long to tell.
+        """
         if found != expected:
-            raise AccountFailed(f"{what}: {found} instead of {expected}")
-        line = f"{what}: {found}"
+            raise AccountFailed(f"{what}: {found!s:.200} instead of {expected!s:.200}")
+        line = f"{what}: {told or found}"
         self.accounts[line] = self.accounts.get(line, 0) + 1
 
     def markdown(self) -> str:
