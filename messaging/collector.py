@@ -187,7 +187,7 @@ class Collector:
         except Exception as error:  # noqa: BLE001  # collecting goes on
             self._exit_code = FAILED
             self._next_sweep = time.monotonic() + SWEEP_PAUSE_SECONDS
-            log.error("requeued letters not settled; tried again later", error=sanitised(error))
+            log.warning("requeued letters not settled; later again", error=sanitised(error))
             return
         if resolved:
             log.info("resolved", letters=resolved)

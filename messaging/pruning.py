@@ -6,13 +6,13 @@ own: `receipt_pruning`. The audit is not delivery's, and is never touched.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from django.db.models import Model, QuerySet
+from django.db.models import Count, Model, QuerySet
 
 from messaging.models import (
     Correction,
@@ -30,7 +30,9 @@ from messaging.registry import Consumer
 ROWS_AT_ONCE = 1000
 LETTERS_AT_ONCE = 100
 SHORTEST_PAUSE_SECONDS = 0.02
+_FEW = ROWS_AT_ONCE // 4  # of one kind among the rows of a step
 _WINDOW = 10_000
+_HISTORY: tuple[type[Model], ...] = (OperatorDecision, Death, Correction)
 
 State = DeadLetter.State
 
@@ -75,7 +77,40 @@ class Pruning:
             .values_list("pk", flat=True)[:LETTERS_AT_ONCE]
         ):
             last = ids[-1]
-            self.step("letters", settled.filter(pk__in=ids), delete=_delete_letters)
+            for piece in self._pieces(ids):
+                letters = settled.filter(pk__in=piece)
+                if len(piece) == 1 and not self._dry_run:
+                    self._shorten_history(letters)
+                self.step("letters", letters, delete=_delete_letters)
+
+    def _pieces(self, ids: Sequence[int]) -> Iterator[list[int]]:
+        """Letters that have no more than ROWS_AT_ONCE rows together, or one that has."""
+        rows = Counter(dict.fromkeys(ids, 1))
+        for model in (*_HISTORY, OutboxMessage):
+            told = model._default_manager.using(self.using).filter(letter_id__in=ids).order_by()
+            counted = told.values("letter_id").annotate(rows=Count("pk"))
+            rows.update({each["letter_id"]: each["rows"] for each in counted})
+        piece: list[int] = []
+        size = 0
+        for letter_id in ids:
+            if piece and size + rows[letter_id] > ROWS_AT_ONCE:
+                yield piece
+                piece, size = [], 0
+            piece.append(letter_id)
+            size += rows[letter_id]
+        yield piece
+
+    def _shorten_history(self, letter: "QuerySet[DeadLetter]") -> None:
+        """Until what tells of the letter fits into one step; the oldest goes first."""
+        for model in _HISTORY:
+            rows = model._default_manager.using(self.using)
+            while not self._stopping():
+                told = rows.filter(letter__in=letter).order_by("pk").values_list("pk", flat=True)
+                oldest = list(told[:ROWS_AT_ONCE])
+                if len(oldest) <= _FEW:
+                    break
+                work = partial(_delete_of_settled, rows.filter(pk__in=oldest))
+                self.step("lines of letters", letter, delete=work)
 
     def outbox(self) -> None:
         """Rows that were sent, unless their letter is on its way or open again."""
@@ -99,9 +134,15 @@ class Pruning:
             self.step("failed attempts", piece.exclude(event_id__in=told))
 
     def batches(self) -> None:
-        """Decisions over many whose every line is gone."""
-        batches = OperatorBatch.objects.using(self.using).filter(finished_at__lt=self.before)
-        self.step("batches", batches.filter(decisions__isnull=True))
+        """Decisions over many whose every letter is gone, with their own lines."""
+        batches = OperatorBatch.objects.using(self.using)
+        about_letters = OperatorDecision.objects.using(self.using).filter(letter__isnull=False)
+        for ids in older(batches.filter(finished_at__isnull=False), "created_at", self.before):
+            for start in range(0, len(ids), _FEW):  # each has lines of its own
+                piece = ids[start : start + _FEW]
+                told = about_letters.filter(batch_id__in=piece).values("batch_id")
+                ended = batches.filter(pk__in=piece, finished_at__lt=self.before)
+                self.step("batches", ended.exclude(pk__in=told), delete=_delete_batches)
 
     def letters_of(self, consumer: Consumer) -> DeadLetterQuerySet:
         return DeadLetter.objects.using(self.using).filter(consumer=consumer.name)
@@ -159,4 +200,18 @@ def _delete_letters(rows: "QuerySet[DeadLetter]") -> int:
     letters.update(correction=None)
     Correction.objects.using(using).filter(letter_id__in=ids).delete()
     letters.only("pk").delete()
+    return len(ids)
+
+
+def _delete_of_settled(rows: "QuerySet[Any]", letter: "QuerySet[DeadLetter]") -> int:
+    """Nothing where the letter is not settled any longer."""
+    is_settled = list(letter.select_for_update().values_list("pk", flat=True))
+    return _delete(rows) if is_settled else 0
+
+
+def _delete_batches(rows: "QuerySet[OperatorBatch]") -> int:
+    ids = list(rows.values_list("pk", flat=True))
+    batches = OperatorBatch.objects.using(rows.db).filter(pk__in=ids)
+    OperatorDecision.objects.using(rows.db).filter(batch_id__in=ids).delete()
+    batches.delete()
     return len(ids)

@@ -4,7 +4,7 @@ A receipt is what makes a repetition harmless. One that is deleted while a copy 
 (in a letter, in a queue, in the outbox) would let it be applied again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -20,6 +20,7 @@ RETRIES = 4
 MARGIN = timedelta(hours=1)
 
 Depths = Mapping[str, QueueDepth | None]
+Look = Callable[[], Depths | None]
 
 
 def prune_receipts(
@@ -27,24 +28,27 @@ def prune_receipts(
     consumer: Consumer,
     *,
     topology: Topology,
-    depths: Depths | None,
+    look: Look,
     now: datetime,
 ) -> None:
     """Delete a consumer's receipts older than anything that could still bring a copy back.
 
-    `depths` is what the broker says of the queues, None where it does not answer: then, and
-    while letters wait to be collected, none is deleted.
+    `look` tells what the broker says of the queues, None where it does not answer: then, and
+    while anything waits in the consumer's main or dead queue, none is deleted. Asked right
+    before each step. What a consumer holds unacked no broker tells; see docs/operating.md.
     """
-    if why := _copies_may_wait(consumer, topology, depths):
-        pruning.pruned.refused.append(f"receipts of {consumer.name}: {why}")
-        return
     before, why = _oldest_copy(pruning, consumer, now=now)
     if why:
         pruning.pruned.kept.append(f"receipts of {consumer.name} since {before:%Y-%m-%d}: {why}")
     receipts = InboxReceipt.objects.using(consumer.database).filter(consumer=consumer.name)
     letters = pruning.letters_of(consumer).may_come_back()
     for ids in older(receipts, "handled_at", before):
-        piece = receipts.filter(pk__in=ids)
+        if why := _copies_may_wait(consumer, topology, look()):
+            pruning.pruned.refused.append(f"receipts of {consumer.name}: {why}")
+            return
+        # After the look: what was in a queue may have become a letter meanwhile.
+        still_before = min(before, _oldest_copy(pruning, consumer, now=now)[0])
+        piece = receipts.filter(pk__in=ids, handled_at__lt=still_before)
         events, materials = set(), set()
         for event_id, material_id in piece.values_list("event_id", "material_id"):
             events.add(event_id)
@@ -64,8 +68,8 @@ def _copies_may_wait(consumer: Consumer, topology: Topology, depths: Depths | No
     if dead is not None and dead.ready:
         return f"{dead.ready} letters wait in the dead queue; collect them first"
     main = depths.get(topology.main(consumer.name))
-    if main is not None and main.ready and not main.consumers:
-        return f"{main.ready} messages wait in its queue, and nobody consumes them"
+    if main is not None and main.ready:
+        return f"{main.ready} messages wait in its queue; let them be consumed first"
     return ""
 
 

@@ -232,8 +232,9 @@ def test_an_unsent_row_and_a_long_retry_delay_hold_receipts_back(settings: Any) 
     ("queue", "depth", "why"),
     [
         ("unset.audit.dead", QueueDepth(ready=3, consumers=1), "3 letters wait in the dead queue"),
-        ("unset.audit", QueueDepth(ready=2, consumers=0), "nobody consumes them"),
-        ("unset.audit", QueueDepth(ready=2, consumers=1), ""),
+        ("unset.audit", QueueDepth(ready=2, consumers=0), "2 messages wait in its queue"),
+        ("unset.audit", QueueDepth(ready=1, consumers=1), "1 messages wait in its queue"),
+        ("unset.audit", QueueDepth(ready=0, consumers=0), ""),
         ("unset.catalog.dead", QueueDepth(ready=1, consumers=0), ""),
         ("unset.audit.dead", None, ""),
     ],
@@ -249,6 +250,25 @@ def test_no_receipt_goes_while_copies_may_wait_in_its_queues(
     assert InboxReceipt.objects.count() == (1 if why else 0)
     assert why in said.err
     assert (said.code == 1) == ("refused" in said.err)
+
+
+@one_transaction
+def test_the_queues_are_looked_at_again_before_each_step(
+    depths: dict[str, QueueDepth | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pruning, "ROWS_AT_ONCE", 2)
+    handled(*(published(f"article-{number}") for number in range(5)))
+
+    def a_copy_comes(run: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("DELETE") and "inboxreceipt" in sql:
+            depths["unset.audit"] = QueueDepth(ready=1, consumers=1)
+        return run(sql, *rest)
+
+    with connection.execute_wrapper(a_copy_comes):
+        said = Said()
+
+    assert (said.code, InboxReceipt.objects.count()) == (1, 3)
+    assert "receipts: 2 deleted" in said.out
 
 
 @one_transaction
@@ -282,17 +302,74 @@ def test_a_dry_run_counts_and_deletes_nothing() -> None:
 
 
 @one_transaction
+def test_a_letter_that_is_collected_after_the_first_look_keeps_its_receipt(
+    depths: dict[str, QueueDepth | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = published()
+    handled(event)
+
+    def collected(*_: object, **__: object) -> dict[str, QueueDepth | None]:
+        of_long_ago(died(event, consumer="audit"))
+        return depths
+
+    monkeypatch.setattr(f"{COMMAND}.inspect_queues", collected)
+
+    Said()
+
+    assert InboxReceipt.objects.count() == 1
+
+
+@one_transaction
+def test_no_step_has_more_rows_than_it_may_however_long_a_history_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pruning, "ROWS_AT_ONCE", 8)
+    monkeypatch.setattr(pruning, "_FEW", 2)
+    for number, looks in enumerate((2, 2, 2, 2, 2, 30)):
+        letter = died(published(f"article-{number}"))
+        dead_letters.discard([letter.pk], operator=OLGA, reason="no")
+        OperatorDecision.objects.bulk_create(
+            OperatorDecision(action="view_payload", operator="o", letter=letter)
+            for _ in range(looks)
+        )
+        of_long_ago(letter)
+    steps: list[int] = []
+    in_one_transaction = pruning.in_one_transaction
+
+    def counted(work: Any, **options: Any) -> Any:
+        before = rows()
+        done = in_one_transaction(work, **options)
+        steps.append(before - rows())
+        return done
+
+    def rows() -> int:
+        models = (DeadLetter, Death, OperatorDecision)
+        return sum(model._default_manager.count() for model in models)
+
+    monkeypatch.setattr(pruning, "in_one_transaction", counted)
+
+    assert Said().code == 0
+
+    assert rows() == 0
+    assert max(steps) <= 8 + 2, "and the letters themselves"
+
+
+@one_transaction
 def test_a_batch_goes_when_its_last_line_has_gone() -> None:
     letter = died(published())
     for finished_at in (LONG_AGO, NOW):
         batch = OperatorBatch.objects.create(action="discard", operator="o")
-        OperatorBatch.objects.filter(pk=batch.pk).update(finished_at=finished_at)
+        OperatorBatch.objects.filter(pk=batch.pk).update(
+            finished_at=finished_at, created_at=LONG_AGO
+        )
+        OperatorDecision.objects.create(action="begin_batch", operator="o", batch=batch)
         dead_letters.discard([letter.pk], operator=OLGA, reason="no", batch=batch)
     of_long_ago(letter)
 
     Said()
 
     assert [batch.finished_at for batch in OperatorBatch.objects.all()] == [NOW]
+    assert OperatorDecision.objects.get().batch == OperatorBatch.objects.get()
 
 
 @one_transaction

@@ -53,10 +53,9 @@ class Command(BaseCommand):
             )
             pruning.letters()
             pruning.outbox()
-            depths = _depths()
             for consumer in registry.consumers():
                 pruning.failed_attempts(consumer)
-                prune_receipts(pruning, consumer, topology=topology(), depths=depths, now=now)
+                prune_receipts(pruning, consumer, topology=topology(), look=_depths, now=now)
             pruning.batches()
             if lifetime.stopping:
                 self.stderr.write("Stopped on request; what was deleted so far stays deleted.")
