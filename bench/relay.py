@@ -3,15 +3,17 @@
 `python -m bench.relay [--quick] [--rounds N]`. Each turn has a fresh database and namespace.
 """
 
+import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from bench import child
+from bench import child, peer_relay
 from bench.database import Database, fill_outbox
 from bench.facts import Fact, make_facts, write_facts
 from bench.figures import Sample, ratio
+from bench.peer_relay import peer_contestant
 from bench.report import Report
 from bench.runner import Options, run
 from bench.stage import KINDS, Kind, Stage
@@ -27,6 +29,7 @@ class RelayTurns:
     def __init__(self, stage: Stage, report: Report, options: Options) -> None:
         self._stage, self._report = stage, report
         self._facts = make_facts(options.size(20_000, quick=600))
+        self.some = self._facts[: options.size(1500, quick=100)]
         self._few = self._facts[: options.size(300, quick=50)]
         self._file = write_facts(self._facts, stage.folder / "facts.jsonl")
 
@@ -98,6 +101,8 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
     contestants += [
         Contestant(f"naive loop, {kind}", partial(turns.naive, kind), "") for kind in KINDS
     ]
+    if not options.given.no_peers:
+        contestants += peer_contestant(stage, report, turns.some)
     samples = take_turns(contestants, rounds=options.rounds)
     remarks = {each.name: each.remark for each in contestants}
     report.add_rates("Outbox rows a second to the broker", samples, notes=remarks)
@@ -110,6 +115,9 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
     for kind in KINDS:
         gain = ratio(rates[_product(kind, "classic")], rates[f"naive loop, {kind}"])
         report.at_least(f"times the naive loop, {kind}", gain.median, 10)
+    if peer_relay.NAME in rates:
+        gain = ratio(rates[_product("PostgreSQL", "classic")], rates[peer_relay.NAME])
+        report.at_least("times django-outbox-pattern", gain.median, 10)
 
 
 def _product(kind: Kind, queue_type: str) -> str:
@@ -120,5 +128,9 @@ def _limit(queue_type: str) -> str:
     return f"publish only, {queue_type}"
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-peers", action="store_true", help="leave the peer out")
+
+
 if __name__ == "__main__":
-    sys.exit(run("relay", "Relay: outbox to broker", measure))
+    sys.exit(run("relay", "Relay: outbox to broker", measure, add_arguments=add_arguments))
