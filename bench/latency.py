@@ -19,8 +19,8 @@ from bench.facts import make_facts, write_facts
 from bench.figures import Sample, percentile
 from bench.house import House, running
 from bench.report import Report
-from bench.runner import Options, run
-from bench.stage import KINDS, Kind, Stage, say
+from bench.runner import Options, choose_databases, run
+from bench.stage import Kind, Stage, say
 from bench.wire import CONSUMERS
 
 CLICKS_A_SECOND = 20
@@ -96,10 +96,11 @@ class Course:
 
 
 def measure(stage: Stage, report: Report, options: Options) -> None:
-    keep_commit_moments(stage)
+    if "PostgreSQL" in options.kinds:
+        keep_commit_moments(stage)
     with ExitStack() as stack:
         courses = {}
-        for kind in KINDS:
+        for kind in options.kinds:
             url = stack.enter_context(stage.database(kind))
             house = stack.enter_context(running(stage, kind, stage.environment(url)))
             courses[kind] = Course(stage, house, options)
@@ -167,4 +168,4 @@ def _tell(report: Report, courses: dict[Kind, Course], idle: dict[Kind, float]) 
 
 
 if __name__ == "__main__":
-    sys.exit(run("latency", "Latency: click to catalog", measure))
+    sys.exit(run("latency", "Latency: click to catalog", measure, add_arguments=choose_databases))

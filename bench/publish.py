@@ -13,8 +13,8 @@ from bench.database import Database
 from bench.facts import make_facts, write_facts
 from bench.figures import Sample, ratio
 from bench.report import Report
-from bench.runner import Options, run
-from bench.stage import KINDS, Kind, Stage
+from bench.runner import Options, choose_databases, run
+from bench.stage import Kind, Stage
 from bench.turns import Contestant, take_turns
 
 _FILE = """---
@@ -88,7 +88,7 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
         "its row alone": turns.plain_record,
         "import_materials --publish": turns.import_folder,
     }
-    for kind in KINDS:
+    for kind in options.kinds:
         contestants = [Contestant(name, partial(play, kind)) for name, play in plays.items()]
         samples = take_turns(contestants, rounds=options.rounds)
         report.add_rates(f"Facts a second into the outbox, {kind}", samples)
@@ -116,4 +116,4 @@ def _write_files(folder: Path, count: int) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(run("publish", "Publishing: click to outbox", measure))
+    sys.exit(run("publish", "Publishing: click to outbox", measure, add_arguments=choose_databases))

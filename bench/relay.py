@@ -15,8 +15,8 @@ from bench.facts import Fact, make_facts, write_facts
 from bench.figures import Sample, ratio
 from bench.peer_relay import peer_contestant
 from bench.report import Report
-from bench.runner import Options, run
-from bench.stage import KINDS, Kind, Stage
+from bench.runner import Options, choose_databases, run
+from bench.stage import Kind, Stage
 from bench.turns import Contestant, take_turns
 from bench.wire import Wire, wire
 
@@ -89,17 +89,18 @@ class RelayTurns:
 
 def measure(stage: Stage, report: Report, options: Options) -> None:
     turns = RelayTurns(stage, report, options)
+    queue_types = QUEUE_TYPES[: options.size(2, quick=1)]
     contestants = []
-    for queue_type in QUEUE_TYPES:
+    for queue_type in queue_types:
         contestants += [
             Contestant(_limit(queue_type), partial(turns.publish_only, queue_type), "no database"),
             *(
                 Contestant(_product(kind, queue_type), partial(turns.product, kind, queue_type))
-                for kind in KINDS
+                for kind in options.kinds
             ),
         ]
     contestants += [
-        Contestant(f"naive loop, {kind}", partial(turns.naive, kind), "") for kind in KINDS
+        Contestant(f"naive loop, {kind}", partial(turns.naive, kind), "") for kind in options.kinds
     ]
     if not options.given.no_peers:
         contestants += peer_contestant(stage, report, turns.some)
@@ -107,12 +108,12 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
     remarks = {each.name: each.remark for each in contestants}
     report.add_rates("Outbox rows a second to the broker", samples, notes=remarks)
     rates = {name: [sample.rate for sample in each] for name, each in samples.items()}
-    for queue_type in QUEUE_TYPES:
-        for kind in KINDS:
+    for queue_type in queue_types:
+        for kind in options.kinds:
             share = ratio(rates[_product(kind, queue_type)], rates[_limit(queue_type)])
             what = f"share of the publish-only rate, {kind}, {queue_type}"
             report.at_least(what, share.median, 0.85)
-    for kind in KINDS:
+    for kind in options.kinds:
         gain = ratio(rates[_product(kind, "classic")], rates[f"naive loop, {kind}"])
         report.at_least(f"times the naive loop, {kind}", gain.median, 10)
     if peer_relay.NAME in rates:
@@ -129,6 +130,7 @@ def _limit(queue_type: str) -> str:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    choose_databases(parser)
     parser.add_argument("--no-peers", action="store_true", help="leave the peer out")
 
 

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from bench.report import AccountFailed, Report
-from bench.stage import PROJECT, Stage, say, stage
+from bench.stage import KINDS, PROJECT, Kind, Stage, say, stage
 
 RESULTS = PROJECT / "bench" / "results"
 ROUNDS, QUICK_ROUNDS = 5, 1
@@ -25,9 +25,19 @@ class Options:
     rounds: int
     given: argparse.Namespace
 
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The databases to measure on (see `choose_databases`)."""
+        return (self.given.only,) if self.given.only else KINDS
+
     def size(self, usual: int, *, quick: int) -> int:
         """How many of something: the usual number, or few in a quick run."""
         return quick if self.quick else usual
+
+
+def choose_databases(parser: argparse.ArgumentParser) -> None:
+    """The option of a benchmark that measures on both databases."""
+    parser.add_argument("--only", choices=KINDS, help="measure on this database alone")
 
 
 def run(
@@ -46,7 +56,7 @@ def run(
     report = Report(name, title, circumstances=_circumstances(quick=options.quick))
     began = time.monotonic()
     try:
-        with stage() as place:
+        with stage(broker_url=options.given.broker) as place:
             measure(place, report, options)
     except KeyboardInterrupt:
         say("stopped; nothing is left running")
@@ -65,6 +75,7 @@ def _parse(title: str, add_arguments: Callable[[argparse.ArgumentParser], None])
     parser.add_argument("--quick", action="store_true", help="a smoke run in seconds")
     parser.add_argument("--rounds", type=int, help=f"turns of each contestant (usual: {ROUNDS})")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for the results")
+    parser.add_argument("--broker", metavar="URL", help="use this broker, not one of its own")
     add_arguments(parser)
     given = parser.parse_args()
     rounds = given.rounds or (QUICK_ROUNDS if given.quick else ROUNDS)

@@ -34,16 +34,20 @@ KINDS: tuple[Kind, ...] = ("PostgreSQL", "SQLite")
 class Stage:
     """Broker and PostgreSQL start when they are first asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, broker_url: str | None) -> None:
         self.folder = folder
+        self._broker_url = broker_url
         self._templates: dict[Kind, str] = {}
 
     @cached_property
-    def broker(self) -> RabbitNode:
+    def amqp_url(self) -> str:
+        """Of a node of its own, unless another was given."""
+        if self._broker_url:
+            return self._broker_url
         say("starting a broker")
         node = RabbitNode(self.folder / "broker")
         node.start()
-        return node
+        return node.amqp_url
 
     @cached_property
     def postgres(self) -> PostgresCluster:
@@ -77,7 +81,7 @@ class Stage:
         return {
             **inherited,
             "DATABASE_URL": database_url,
-            "AMQP_URL": self.broker.amqp_url,
+            "AMQP_URL": self.amqp_url,
             "DELIVERY_NAMESPACE": f"bench-{uuid.uuid4().hex[:8]}",
             "SECRET_KEY": "for a measurement alone, as long as Django wants a key to be",
             "DJANGO_SETTINGS_MODULE": "catalogsite.settings",
@@ -147,7 +151,7 @@ class Stage:
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
+def stage(*, broker_url: str | None = None) -> Iterator[Stage]:
     """A stage; when the block is left, by an error or a signal too, nothing of it is left."""
     folder = Path(tempfile.mkdtemp(prefix="catalogsite-bench-"))
     folder.chmod(0o711)  # the PostgreSQL server has a user of its own and must get through
@@ -155,7 +159,7 @@ def stage() -> Iterator[Stage]:
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGHUP, _stop)
     try:
-        yield Stage(folder)
+        yield Stage(folder, broker_url=broker_url)
     finally:
         guard.release()
 

@@ -21,14 +21,17 @@ def main() -> None:
     if options.into is None:
         print(page(options.results))
         return
-    text = options.into.read_text(encoding="utf-8")
-    head, _, rest = text.partition(BEGIN)
-    _, mark, tail = rest.partition(END)
-    if not mark:
-        parser.error(f"{options.into} has no {BEGIN} and {END}")
-    options.into.write_text(
-        f"{head}{BEGIN}\n\n{page(options.results)}\n{END}{tail}", encoding="utf-8"
-    )
+    put_into(options.into, options.results)
+
+
+def put_into(file: Path, results: Path) -> None:
+    """Replace what stands between the two marks of the file."""
+    head, begin, rest = file.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"{file} has no {BEGIN} and {END}")
+    text = f"{head}{BEGIN}\n\n{page(results)}\n{END}{tail}"
+    file.write_text(text, encoding="utf-8")
 
 
 def write(results: Path) -> None:
