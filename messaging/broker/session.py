@@ -76,6 +76,7 @@ class Session:
     def close(self) -> None:
         """Flush acks and close. What is unacked goes back to its queue."""
         self._loop.close(limit_seconds=CLOSE_LIMIT_SECONDS)
+        self._unacked.close()
 
     def check(self) -> None:
         """Raise what ended the session, if something did."""
@@ -127,9 +128,13 @@ class Session:
     def take(self, limit: int, *, limit_bytes: int) -> list[Delivery]:
         """What has been delivered, oldest first, waiting for nothing.
 
-        At most `limit`, and no more once their bodies have reached `limit_bytes`.
+        At most `limit`, and no more once their bodies have reached `limit_bytes`. Raises
+        BrokerUnavailable when one that was put aside on disk is lost: the next session brings it.
         """
-        return self._unacked.take(limit, limit_bytes=limit_bytes)
+        try:
+            return self._unacked.take(limit, limit_bytes=limit_bytes)
+        except OSError as error:
+            raise BrokerUnavailable(f"a large body could not be kept on disk: {error}") from error
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
         """Acknowledge these: in one range as far as nothing unsettled lies between, else singly."""

@@ -2,7 +2,9 @@
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 
+from messaging.broker.large_bodies import LargeBodies, Place
 from messaging.broker.wire import Delivery
 
 
@@ -10,7 +12,8 @@ class Unacked:
     """`arrived` is called by the broker's thread, everything else by the session's own."""
 
     def __init__(self) -> None:
-        self._arrived: deque[Delivery] = deque()
+        self._arrived: deque[tuple[Delivery, Place | None]] = deque()
+        self._large = LargeBodies()
         self._taken: dict[int, None] = {}  # tags, oldest first
 
     def __bool__(self) -> bool:
@@ -18,18 +21,26 @@ class Unacked:
         return bool(self._arrived)
 
     def arrived(self, delivery: Delivery) -> None:
-        self._arrived.append(delivery)
+        place = self._large.put(delivery.body)
+        self._arrived.append((replace(delivery, body=b"") if place else delivery, place))
 
     def take(self, limit: int, *, limit_bytes: int) -> list[Delivery]:
         """The oldest first; at most `limit`, and no more once they have reached `limit_bytes`."""
         taken: list[Delivery] = []
         size = 0
         while self._arrived and len(taken) < limit and size < limit_bytes:
-            delivery = self._arrived.popleft()
+            delivery, place = self._arrived.popleft()
+            if place is not None:
+                delivery = replace(delivery, body=self._large.take(place))
             self._taken[delivery.tag] = None
             taken.append(delivery)
             size += len(delivery.body)
         return taken
+
+    def close(self) -> None:
+        """Forget what has not been taken."""
+        self._arrived.clear()
+        self._large.close()
 
     def settle(self, deliveries: Sequence[Delivery]) -> tuple[int | None, list[int]]:
         """Forget these; the tag up to which all may be acked in one range, and tags beyond it."""
