@@ -1,4 +1,4 @@
-"""What is unhealthy: a sentence for the shell, and its kind, by which pages say it in their words."""
+"""What is unhealthy: a sentence for the shell, and a kind, for which pages have their own words."""
 
 from enum import Enum
 from typing import Any

@@ -10,9 +10,8 @@ from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from messaging import letter_batches
@@ -38,7 +37,7 @@ class BatchAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        context = page(request, _now("Large actions"), here="batches")
+        context = page(request, gettext("Large actions"), here="batches")
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def change_view(
@@ -88,7 +87,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
         "may_cancel": request.user.has_perm(RIGHTS.get(batch.action, VIEW)),
         "letters_meta": DeadLetter._meta,
     }
-    title = _now("Large action %d") % batch.pk
+    title = gettext("Large action %d") % batch.pk
     return render(request, "admin/messaging/batch.html", page(request, title, **context))
 
 
@@ -99,9 +98,9 @@ def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
     batch = _find(str(batch_id))
     require(request, RIGHTS.get(batch.action, VIEW))
     if letter_batches.cancel(batch.pk, operator=operator_of(request)):
-        messages.success(request, _now("Cancelled. What is done stays done."))
+        messages.success(request, gettext("Cancelled. What is done stays done."))
     else:
-        messages.info(request, _now("It had ended already."))
+        messages.info(request, gettext("It had ended already."))
     return HttpResponseRedirect(reverse(BATCH_URL, args=[batch.pk]))
 
 
@@ -110,7 +109,7 @@ def _find(text: str) -> OperatorBatch:
         batch = OperatorBatch.objects.filter(pk=int(text)).first()
         if batch is not None:
             return batch
-    raise Http404(_now("There is no such large action."))
+    raise Http404(gettext("There is no such large action."))
 
 
 def _story(batch: OperatorBatch) -> str:
@@ -139,9 +138,9 @@ _STORIES: dict[str, Callable[[int], str]] = {
 
 def _standing(batch: OperatorBatch) -> tuple[str, str]:
     if batch.cancelled_at:
-        return "discarded", _now("cancelled")
+        return "discarded", gettext("cancelled")
     if batch.finished_at:
-        return "resolved", _now("finished")
+        return "resolved", gettext("finished")
     if not batch.in_background:
-        return "requeued", _now("in a shell")
-    return "requeued", _now("going on") if batch.started_at else _now("waits to begin")
+        return "requeued", gettext("in a shell")
+    return "requeued", gettext("going on") if batch.started_at else gettext("waits to begin")

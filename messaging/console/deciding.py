@@ -183,7 +183,8 @@ def _scope(request: HttpRequest, verb: str) -> Scope:
     if request.GET.get("all"):
         params = {name: request.GET.get(name, "") for name in FIELDS}
         may_search = request.user.has_perm(VIEW_PAYLOAD)
-        selection = selection_of(params, search_payload=may_search)
+        wanted = selection_of(params, search_payload=may_search)
+        selection = wanted.within_reach(DeadLetter.objects.all())
         return Scope(
             selection=selection,
             superseded=bool(request.GET.get("superseded")) and verb == "discard",

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db import connections
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from messaging import registry
@@ -146,14 +146,16 @@ class DiedFilter(admin.ListFilter):
 def described(selection: Selection) -> str:
     """The filters in words, for the page that asks before a decision over all that match."""
     said = {
-        _now("state"): _state_said(selection.state),
-        _now("consumer"): selection.consumer,
-        _now("failure"): selection.reason,
-        _now("place"): selection.place,
-        _now("type"): selection.type,
-        _now("since"): str(selection.since or ""),
-        _now("until"): str(selection.until or ""),
-        _now("holding"): selection.text,
+        gettext("state"): _state_said(selection.state),
+        gettext("consumer"): selection.consumer,
+        gettext("failure"): selection.reason,
+        gettext("place"): selection.place,
+        gettext("type"): selection.type,
+        gettext("since"): str(selection.since or ""),
+        gettext("until"): str(selection.until or ""),
+        gettext("event"): selection.event,
+        gettext("material"): selection.material,
+        gettext("holding"): selection.text,
     }
     return ", ".join(f"{name}: {value}" for name, value in said.items() if value)
 

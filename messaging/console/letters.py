@@ -5,13 +5,14 @@ from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.paginator import Page
 from django.db import OperationalError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from messaging.console import correcting, deciding, failures, letter_page, stories
@@ -29,10 +30,25 @@ from messaging.console.filters import (
 from messaging.console.rights import DISCARD, REQUEUE, VIEW_PAYLOAD, page
 from messaging.console.spans import span
 from messaging.inert_text import inert
-from messaging.letter_search import ALL
+from messaging.letter_search import SEARCHED, Selection
 from messaging.models import DeadLetter
-from messaging.read_only_admin import ReadOnlyAdmin
+from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin
 from messaging.standing import with_standing
+
+# Where a request keeps the selection that its search comes down to.
+_REACH = "letters_within_reach"
+
+
+class LetterPaginator(CappedPaginator):
+    """Looks up where the letters of a page stand for that page alone, not for all before it."""
+
+    def page(self, number: Any) -> Any:
+        number = self.validate_number(number)
+        start = (number - 1) * self.per_page
+        rows: Any = self.object_list
+        ids = rows.values_list("pk", flat=True)[start : start + self.per_page]
+        letters = DeadLetter.objects.without_payload().filter(pk__in=list(ids))
+        return Page(with_standing(letters).order_by("-died_at", "-id"), number, self)
 
 
 class LetterAdmin(ReadOnlyAdmin):
@@ -67,6 +83,8 @@ class LetterAdmin(ReadOnlyAdmin):
         ]
         return [*own, *super().get_urls()]
 
+    paginator = LetterPaginator
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[DeadLetter]:
         letters = DeadLetter.objects.without_payload()
         return with_standing(letters).order_by(*self.ordering)
@@ -74,22 +92,33 @@ class LetterAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        params = {"state": ALL, "q": search_term}
-        wanted = selection_of(params, search_payload=request.user.has_perm(VIEW_PAYLOAD))
-        return wanted.letters(queryset), False  # type: ignore[arg-type]
+        reach: Selection | None = getattr(request, _REACH, None)
+        if reach is None or not search_term:
+            return queryset, False
+        letters: Any = self.get_queryset(request)
+        if not reach.text:
+            return reach.letters(letters), False
+        # Read once, not for the count and for the page.
+        found = reach.letters(DeadLetter.objects.order_by()).values_list("pk", flat=True)
+        return letters.filter(pk__in=list(found)), False
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         matching = {name: request.GET[name] for name in FIELDS if request.GET.get(name)}
+        wanted = selection_of(matching, search_payload=request.user.has_perm(VIEW_PAYLOAD))
         context = {
-            **page(request, _now("Dead letters")),
+            **page(request, gettext("Dead letters")),
             "broker": look(),
             "matching": urlencode({"all": 1, **matching}),
             "state": matching.get("state", DeadLetter.State.OPEN),
             "filtered": bool(matching),
         }
         try:
+            reach = wanted.within_reach(DeadLetter.objects.all())
+            setattr(request, _REACH, reach)
+            if reach.text and reach.since != wanted.since:
+                context |= {"searched": SEARCHED, "searched_since": reach.since}
             response = super().changelist_view(request, {**context, **(extra_context or {})})
             if hasattr(response, "render"):
                 response.render()  # here, so that a search that takes too long is caught
@@ -136,9 +165,9 @@ class LetterAdmin(ReadOnlyAdmin):
         word = DeadLetter.State(letter.state).label
         sign = format_html('<span class="sign {}">{}</span>', letter.state, word)
         if letter.is_applied and letter.state != DeadLetter.State.RESOLVED:
-            return format_html("{} <small>{}</small>", sign, _now("already applied"))
+            return format_html("{} <small>{}</small>", sign, gettext("already applied"))
         if letter.is_superseded and letter.state != DeadLetter.State.RESOLVED:
-            return format_html("{} <small>{}</small>", sign, _now("superseded"))
+            return format_html("{} <small>{}</small>", sign, gettext("superseded"))
         return sign
 
     @admin.display(description=_("failure"))

@@ -70,18 +70,22 @@ def _lines(series: dict[str, list[float | None]], top: float) -> list[Line]:
     """The labels stand where their lines end, and never on each other."""
     found: list[Line] = []
     above: float | None = None
-    for name in sorted(series, reverse=True):
-        values = series[name]
-        last = next((value for value in reversed(values) if value is not None), None)
-        if last is None:
-            continue
-        y = LINE_HEIGHT - LINE_HEIGHT * (last / (top or 1)) + 4
+    ends = {name: _last(values) for name, values in series.items()}
+    names = [name for name in sorted(series, reverse=True) if ends[name] is not None]
+    for below, name in zip(range(len(names) - 1, -1, -1), names, strict=True):
+        last = ends[name]
+        y = LINE_HEIGHT - LINE_HEIGHT * ((last or 0.0) / (top or 1)) + 4
+        y = min(y, LINE_HEIGHT + 4 - below * _LABEL_HEIGHT)  # room for those that follow
         if above is not None:
             y = max(y, above + _LABEL_HEIGHT)
         above = y
-        pieces = line(values, top=top, width=WIDTH, height=LINE_HEIGHT)
+        pieces = line(series[name], top=top, width=WIDTH, height=LINE_HEIGHT)
         found.append(Line(name, pieces, f"{name} {_said(last)}", f"{y:.1f}"))
     return found
+
+
+def _last(values: Sequence[float | None]) -> float | None:
+    return next((value for value in reversed(values) if value is not None), None)
 
 
 def _quantiles(spell: Spell) -> tuple[str, str, str]:

@@ -120,6 +120,8 @@ class DeadLetter(models.Model):
     objects = DeadLetterQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("dead letter")
+        verbose_name_plural = _("dead letters")
         ordering = ["-died_at", "-id"]
         permissions = [
             ("view_payload", "Can see the body and headers of a dead letter"),
@@ -156,6 +158,11 @@ class DeadLetter(models.Model):
             models.Index(
                 fields=["reason", "place", "state", "-died_at", "-id"],
                 name="dead_letter_by_failure",
+            ),
+            # Everything that the letters by failure tell, so that no letter itself is read.
+            models.Index(
+                fields=["state", "consumer", "reason", "place", "died_at", "first_died_at"],
+                name="dead_letter_groups",
             ),
             models.Index(fields=["event_id"], name="dead_letter_event"),
             models.Index(

@@ -23,10 +23,10 @@ class OperatorBatch(models.Model):
     note = models.TextField(blank=True)
     source_ip = models.GenericIPAddressField(null=True, blank=True)
     filters = models.JSONField(default=dict, blank=True)
-    matched = models.PositiveIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0)
-    refused = models.PositiveIntegerField(default=0)
-    created_at = models.DateTimeField(db_default=Now())
+    matched = models.PositiveIntegerField(_("matched"), default=0)
+    done = models.PositiveIntegerField(_("done"), default=0)
+    refused = models.PositiveIntegerField(_("refused"), default=0)
+    created_at = models.DateTimeField(_("decided at"), db_default=Now())
     finished_at = models.DateTimeField(null=True, blank=True)
 
     # In the background: carried out by `carry_out_batches`, wherever it left off.
@@ -50,8 +50,9 @@ class OperatorBatch(models.Model):
     )
 
     class Meta:
+        verbose_name = _("large action")
+        verbose_name_plural = _("large actions")
         ordering = ["-id"]
-        verbose_name_plural = "operator batches"
 
     def __str__(self) -> str:
         return f"{self.action} of {self.matched} letters by {self.operator}"
@@ -80,19 +81,21 @@ class OperatorDecision(models.Model):
     batch = models.ForeignKey(
         OperatorBatch, null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions"
     )
-    action = models.CharField(max_length=32, choices=Action)
+    action = models.CharField(_("action"), max_length=32, choices=Action)
     operator = models.CharField(
         max_length=150, help_text="The name at that time; “delivery” for what nobody decided."
     )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
     )
-    at = models.DateTimeField(db_default=Now())
+    at = models.DateTimeField(_("moment"), db_default=Now())
     note = models.TextField(blank=True)
-    source_ip = models.GenericIPAddressField(null=True, blank=True)
+    source_ip = models.GenericIPAddressField(_("address"), null=True, blank=True)
     detail = models.JSONField(default=dict, blank=True)
 
     class Meta:
+        verbose_name = _("decision")
+        verbose_name_plural = _("decisions")
         ordering = ["-id"]
         indexes = [models.Index(fields=["-at"], name="decision_at")]
 

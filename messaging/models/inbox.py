@@ -12,12 +12,12 @@ class InboxReceipt(models.Model):
         APPLIED = "applied", _("Applied")
         STALE = "stale", _("Stale")
 
-    consumer = models.CharField(max_length=64)
-    event_id = models.UUIDField()
-    type = models.CharField(max_length=100)
-    material_id = models.CharField(max_length=64)
-    revision = models.BigIntegerField()
-    outcome = models.CharField(max_length=8, choices=Outcome, default=Outcome.APPLIED)
+    consumer = models.CharField(_("consumer"), max_length=64)
+    event_id = models.UUIDField(_("event"))
+    type = models.CharField(_("type"), max_length=100)
+    material_id = models.CharField(_("material"), max_length=64)
+    revision = models.BigIntegerField(_("revision"))
+    outcome = models.CharField(_("outcome"), max_length=8, choices=Outcome, default=Outcome.APPLIED)
     fingerprint = models.BinaryField(max_length=32)
     content_fingerprint = models.BinaryField(
         max_length=32, help_text="The fingerprint without eventId and occurredAt."
@@ -25,10 +25,12 @@ class InboxReceipt(models.Model):
     names_revision = models.BooleanField(
         default=True, help_text="False on a second eventId for one material and revision."
     )
-    duplicates = models.PositiveIntegerField(default=0)
-    handled_at = models.DateTimeField(db_default=Now())
+    duplicates = models.PositiveIntegerField(_("duplicates"), default=0)
+    handled_at = models.DateTimeField(_("handled at"), db_default=Now())
 
     class Meta:
+        verbose_name = _("receipt")
+        verbose_name_plural = _("receipts")
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(fields=["consumer", "event_id"], name="inbox_once"),
@@ -46,22 +48,24 @@ class InboxReceipt(models.Model):
 class FailedAttempt(models.Model):
     """One failed attempt of one consumer at one event; the transient ones are its budget."""
 
-    consumer = models.CharField(max_length=64)
-    event_id = models.UUIDField()
-    material_id = models.CharField(max_length=64)
-    revision = models.BigIntegerField()
-    type = models.CharField(max_length=100)
-    attempt = models.PositiveSmallIntegerField()
-    transient = models.BooleanField()
+    consumer = models.CharField(_("consumer"), max_length=64)
+    event_id = models.UUIDField(_("event"))
+    material_id = models.CharField(_("material"), max_length=64)
+    revision = models.BigIntegerField(_("revision"))
+    type = models.CharField(_("type"), max_length=100)
+    attempt = models.PositiveSmallIntegerField(_("attempt"))
+    transient = models.BooleanField(_("transient"))
     counted = models.BooleanField(
         default=True, help_text="False once a redrive has started a new budget."
     )
-    error_class = models.CharField(max_length=100)
-    error_text = models.CharField(max_length=1000, blank=True)
+    error_class = models.CharField(_("failure"), max_length=100)
+    error_text = models.CharField(_("error"), max_length=1000, blank=True)
     traceback = models.TextField(blank=True)
-    failed_at = models.DateTimeField(db_default=Now())
+    failed_at = models.DateTimeField(_("failed at"), db_default=Now())
 
     class Meta:
+        verbose_name = _("failed attempt")
+        verbose_name_plural = _("failed attempts")
         ordering = ["-id"]
         constraints = [
             models.UniqueConstraint(

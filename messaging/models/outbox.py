@@ -28,9 +28,9 @@ class OutboxMessage(models.Model):
     message_id = models.CharField(
         max_length=255, blank=True, help_text="Sent where there is no event id."
     )
-    type = models.CharField(max_length=255, blank=True)
-    material_id = models.CharField(max_length=64, blank=True)
-    revision = models.BigIntegerField(null=True, blank=True)
+    type = models.CharField(_("type"), max_length=255, blank=True)
+    material_id = models.CharField(_("material"), max_length=64, blank=True)
+    revision = models.BigIntegerField(_("revision"), null=True, blank=True)
     body = models.BinaryField()
     header_table = models.BinaryField(
         default=b"", help_text="An AMQP table of headers to send; `attempt` is always added."
@@ -51,18 +51,19 @@ class OutboxMessage(models.Model):
         db_default=False,
         help_text="Part of a large action: goes after what somebody waits for.",
     )
-    state = models.CharField(max_length=8, choices=State, default=State.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    last_error = models.CharField(max_length=500, blank=True)
-    created_at = models.DateTimeField(db_default=Now())
+    state = models.CharField(_("state"), max_length=8, choices=State, default=State.PENDING)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    last_error = models.CharField(_("last error"), max_length=500, blank=True)
+    created_at = models.DateTimeField(_("recorded at"), db_default=Now())
     due_at = models.DateTimeField(db_default=Now())
-    sent_at = models.DateTimeField(null=True, blank=True)
+    sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)
 
     objects = OutboxQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("outbox message")
+        verbose_name_plural = _("outbox messages")
         ordering = ["id"]
-        verbose_name = "outbox message"
         permissions = [("retry_outboxmessage", "Can try a failed outbox message again")]
         constraints = [
             models.UniqueConstraint(
@@ -119,9 +120,13 @@ class OutboxMessage(models.Model):
 class RelayLease(models.Model):
     """Which relay leads. One row; owner and expiry by the database's clock."""
 
-    name = models.CharField(max_length=32, primary_key=True)
-    owner = models.CharField(max_length=64, blank=True)
-    expires_at = models.DateTimeField(db_default=Now())
+    name = models.CharField(_("name"), max_length=32, primary_key=True)
+    owner = models.CharField(_("owner"), max_length=64, blank=True)
+    expires_at = models.DateTimeField(_("runs out at"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("relay lease")
+        verbose_name_plural = _("relay leases")
 
     def __str__(self) -> str:
         return f"{self.name}: {self.owner or 'free'}"

@@ -5,6 +5,7 @@ from typing import Self
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 
 class PauseQuerySet(models.QuerySet["Pause"]):
@@ -31,9 +32,9 @@ class Pause(models.Model):
     objects = PauseQuerySet.as_manager()
 
     class Meta:
+        verbose_name = _("queue")
+        verbose_name_plural = _("queues")
         ordering = ["target"]
-        verbose_name = "queue"
-        verbose_name_plural = "queues"
 
     def __str__(self) -> str:
         return f"{self.target} paused by {self.operator}"
