@@ -9,7 +9,7 @@ stays `requeued` until its receipt proves the end (`resolution`), or a new death
 on the wire, which the receipt makes harmless, and never the letter.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
@@ -17,40 +17,14 @@ from django.utils.translation import gettext as _
 from messaging import redrives
 from messaging.decision_log import Operator
 from messaging.letters_at_hand import Answer, AtHand
-from messaging.models import DeadLetter, DeadLetterQuerySet, OperatorBatch, OperatorDecision
+from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
 from messaging.patient_transactions import in_one_transaction
 from messaging.redrives import Redrive
 
-__all__ = ["Answer", "chunks", "discard", "requeue", "restore"]
+__all__ = ["Answer", "discard", "requeue", "restore"]
 
 Action = OperatorDecision.Action
 State = DeadLetter.State
-
-MOST_AT_ONCE = 100
-MOST_BYTES_AT_ONCE = 8 * 1024 * 1024
-
-
-def chunks(letters: DeadLetterQuerySet) -> Iterator[list[int]]:
-    """The ids of all these letters, in pieces that one transaction and the memory can bear.
-
-    Letters that come later are left out, and acting on a piece does not disturb the next.
-    """
-    ordered = letters.order_by("pk")
-    newest = ordered.values_list("pk", flat=True).last() or 0
-    last = 0
-    while last < newest:
-        rows = ordered.filter(pk__gt=last, pk__lte=newest).values_list("pk", "body_size")
-        piece: list[int] = []
-        size = 0
-        for letter_id, body_size in rows[:MOST_AT_ONCE]:
-            if piece and size + body_size > MOST_BYTES_AT_ONCE:
-                break
-            piece.append(letter_id)
-            size += body_size
-        if not piece:
-            return
-        yield piece
-        last = piece[-1]
 
 
 def requeue(

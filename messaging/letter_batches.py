@@ -2,35 +2,45 @@
 
 A piece is one transaction: its letters, its lines in the log, and how far the batch got. So a
 crash anywhere costs nothing and repeats nothing: the next process goes on behind the last piece.
-Several may work at once; the batch's row is locked while a piece is decided.
+Several may work at once; the batch's row is locked while a piece is decided, and whoever finds it
+locked passes by.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import F, Max
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from messaging import dead_letters
 from messaging.database_errors import kind_of, sanitised
-from messaging.dead_letters import MOST_AT_ONCE, MOST_BYTES_AT_ONCE, Answer
-from messaging.decision_log import Operator
+from messaging.dead_letters import Answer
+from messaging.decision_log import DELIVERY, Operator, entry, storable
 from messaging.errors import PermanentError, TransientError
+from messaging.letter_pieces import newest_letter, next_piece
 from messaging.letter_search import Selection
-from messaging.models import DeadLetter, DeadLetterQuerySet, OperatorBatch
+from messaging.models import DeadLetter, DeadLetterQuerySet, OperatorBatch, OperatorDecision
 from messaging.patient_transactions import in_one_transaction
 from messaging.standing import superseded
 
 log = structlog.get_logger(__name__)
 
 MOST_REFUSALS_KEPT = 100
-VERBS = ("requeue", "discard", "restore")
+WALK_SECONDS = 1.0  # past letters that are not meant, before that much is kept as progress
+RIGHTS = {
+    "requeue": "messaging.requeue_deadletter",
+    "discard": "messaging.discard_deadletter",
+    "restore": "messaging.discard_deadletter",
+}
+VERBS = tuple(RIGHTS)
 _SUPERSEDED = "superseded"
 _ERRORS_ONLY = "errors_only"
 
 Act = Callable[..., list[Answer]]
+Action = OperatorDecision.Action
 
 
 def begin(
@@ -42,42 +52,98 @@ def begin(
     force: bool = False,
     only_superseded: bool = False,
     newest_id: int | None = None,
+    in_background: bool = True,
     using: str = DEFAULT_DB_ALIAS,
 ) -> OperatorBatch:
-    """Keep the decision; nothing is done to any letter yet. Letters that come later are left out.
+    """Keep the decision, with its line in the log; nothing is done to any letter yet.
 
-    Later than now, or than `newest_id`, the newest letter when the operator was asked.
-    Raises ValueError for an unknown verb, or a discard without a reason.
+    Letters that come later are left out: later than now, or than `newest_id`, the newest letter
+    when the operator was asked. Not `in_background`: the caller decides over `letters_of` it.
+    Raises ValueError for an unknown verb, or a discard without a reason; OperationalError where
+    counting takes too long; TransientError as `dead_letters.requeue` does.
     """
     if verb not in VERBS or (verb == "discard" and not note.strip()):
         raise ValueError(f"{verb} cannot be done so")
     filters = selection.as_json()
     filters |= {_SUPERSEDED: "yes"} if only_superseded else {}
     filters |= {} if selection.search_payload else {_ERRORS_ONLY: "yes"}
-    letters = _letters(filters, using=using)
-    if newest_id is not None:
-        letters = letters.filter(pk__lte=newest_id)
-    return OperatorBatch.objects.using(using).create(
+    batch = OperatorBatch(
         action=verb,
-        operator=operator.name[:150],
+        operator=storable(operator.name)[:150],
         user_id=operator.user_id,
+        by_account=operator.user_id is not None,
         source_ip=operator.source_ip,
-        note=note,
+        note=storable(note),
         force=force,
         filters=filters,
-        matched=letters.count(),
-        newest_id=letters.order_by().aggregate(newest=Max("pk"))["newest"] or 0,
-        in_background=True,
+        newest_id=newest_letter(using=using) if newest_id is None else newest_id,
+        in_background=in_background,
+    )
+    batch.matched = letters_of(batch, using=using).count()
+
+    def keep() -> None:
+        batch.pk = None
+        batch.save(using=using, force_insert=True)
+        detail = {"action": verb, "letters": batch.matched, **({"forced": True} if force else {})}
+        line = entry(Action.BEGIN_BATCH, operator, note=note, batch=batch, detail=detail)
+        line.save(using=using)
+
+    in_one_transaction(keep, using=using)
+    return batch
+
+
+def matching(
+    selection: Selection,
+    *,
+    newest_id: int,
+    only_superseded: bool,
+    using: str = DEFAULT_DB_ALIAS,
+) -> DeadLetterQuerySet:
+    """The letters that a batch with these would be about."""
+    letters = selection.letters(DeadLetter.objects.using(using).filter(pk__lte=newest_id))
+    return superseded(letters) if only_superseded else letters
+
+
+def letters_of(batch: OperatorBatch, *, using: str = DEFAULT_DB_ALIAS) -> DeadLetterQuerySet:
+    """Those that it is about, as they stand now; done ones may not match any longer."""
+    known = {name: value for name, value in batch.filters.items() if name != _SUPERSEDED}
+    errors_only = known.pop(_ERRORS_ONLY, "")
+    return matching(
+        Selection.from_json(known, search_payload=not errors_only),
+        newest_id=batch.newest_id,
+        only_superseded=bool(batch.filters.get(_SUPERSEDED)),
+        using=using,
     )
 
 
-def cancel(batch_id: int, *, operator: Operator, using: str = DEFAULT_DB_ALIAS) -> bool:
-    """Do nothing more of it; what is done stays done. False where it had ended already."""
-    waiting = OperatorBatch.objects.using(using).filter(pk=batch_id, in_background=True)
-    ended = waiting.filter(finished_at__isnull=True).update(
-        cancelled_at=Now(), finished_at=Now(), cancelled_by=operator.name[:150]
-    )
-    return bool(ended)
+def cancel(
+    batch_id: int, *, operator: Operator, note: str = "", using: str = DEFAULT_DB_ALIAS
+) -> bool:
+    """Do nothing more of it, with a line in the log; what is done stays done.
+
+    Waits for the piece under way. False where it had ended already. Raises TransientError.
+    """
+
+    def decide() -> bool:
+        ended = _waiting(batch_id, using=using).update(
+            cancelled_at=Now(), finished_at=Now(), cancelled_by=storable(operator.name)[:150]
+        )
+        if ended:
+            _tell_end(batch_id, operator, note, using=using)
+        return bool(ended)
+
+    return in_one_transaction(decide, using=using)
+
+
+def give_up(batch_id: int, *, because: str, using: str = DEFAULT_DB_ALIAS) -> None:
+    """End it for a reason that is kept with it and in the log. Raises TransientError."""
+
+    def decide() -> None:
+        said = storable(because)[:500]
+        if _waiting(batch_id, using=using).update(finished_at=Now(), ended_because=said):
+            _tell_end(batch_id, DELIVERY, said, using=using)
+
+    in_one_transaction(decide, using=using)
 
 
 def pending(*, using: str = DEFAULT_DB_ALIAS) -> list[int]:
@@ -89,30 +155,40 @@ def pending(*, using: str = DEFAULT_DB_ALIAS) -> list[int]:
 
 
 def carry_on(batch_id: int, *, using: str = DEFAULT_DB_ALIAS) -> bool:
-    """Decide over the next piece, in one transaction; False where nothing is left to do.
+    """Decide over the next piece, in one transaction; False where nothing was done now.
 
-    A letter whose decision fails for good is refused with the error, and the others go on.
-    Raises TransientError and other database errors, and then nothing of the piece was done.
+    That is: it has ended, or another process is at it. A letter whose decision fails for good is
+    refused with the error, and the others go on. Whoever began it needs the right still. Tried
+    once: raises TransientError and other database errors, and then nothing of the piece was done.
     """
-    return in_one_transaction(partial(_carry_on, batch_id, using=using), using=using)
+    return in_one_transaction(partial(_carry_on, batch_id, using=using), using=using, tries=1)
 
 
 def _carry_on(batch_id: int, *, using: str) -> bool:
-    locked = OperatorBatch.objects.using(using).select_for_update(no_key=True)
-    batch = locked.filter(pk=batch_id, in_background=True, finished_at__isnull=True).first()
+    waiting = _waiting(batch_id, using=using)
+    batch = waiting.select_for_update(no_key=True, skip_locked=True).first()
     if batch is None:
         return False
+    if why := _why_forbidden(batch):
+        log.warning("batch ended", batch=batch.pk, reason=why)
+        give_up(batch.pk, because=why, using=using)
+        return False
     row = OperatorBatch.objects.using(using).filter(pk=batch.pk)
-    piece = _next_piece(batch, using=using)
-    if not piece:
+    letters = letters_of(batch, using=using)
+    walk = partial(next_piece, letters, newest=batch.newest_id)
+    piece = walk(after=batch.last_done_id)
+    end = time.monotonic() + WALK_SECONDS
+    while piece and not piece.ids and time.monotonic() < end:
+        piece = walk(after=piece.walked_to)
+    if piece is None:
         row.update(finished_at=Now(), started_at=batch.started_at or Now())
         log.info("batch finished", batch=batch.pk, done=batch.done, refused=batch.refused)
         return False
-    answers = _decide(_act(batch, using=using), piece)
+    answers = _decide(_act(batch, using=using), piece.ids)
     refused = [answer for answer in answers if not answer.done]
     kept = [*batch.refusals, *([answer.letter_id, answer.said] for answer in refused)]
     row.update(
-        last_done_id=piece[-1],
+        last_done_id=piece.walked_to,
         done=F("done") + len(answers) - len(refused),
         refused=F("refused") + len(refused),
         refusals=kept[:MOST_REFUSALS_KEPT],
@@ -121,25 +197,28 @@ def _carry_on(batch_id: int, *, using: str) -> bool:
     return True
 
 
-def _next_piece(batch: OperatorBatch, *, using: str) -> list[int]:
-    letters = _letters(batch.filters, using=using)
-    rows = letters.filter(pk__gt=batch.last_done_id, pk__lte=batch.newest_id).order_by("pk")
-    piece: list[int] = []
-    size = 0
-    for letter_id, body_size in rows.values_list("pk", "body_size")[:MOST_AT_ONCE]:
-        if piece and size + body_size > MOST_BYTES_AT_ONCE:
-            break
-        piece.append(letter_id)
-        size += body_size
-    return piece
+def _waiting(batch_id: int, *, using: str) -> QuerySet[OperatorBatch]:
+    batches = OperatorBatch.objects.using(using)
+    return batches.filter(pk=batch_id, in_background=True, finished_at__isnull=True)
 
 
-def _letters(filters: dict[str, str], *, using: str) -> DeadLetterQuerySet:
-    known = {name: value for name, value in filters.items() if name != _SUPERSEDED}
-    errors_only = known.pop(_ERRORS_ONLY, "")
-    selection = Selection.from_json(known, search_payload=not errors_only)
-    letters = selection.letters(DeadLetter.objects.using(using))
-    return superseded(letters) if filters.get(_SUPERSEDED) else letters
+def _why_forbidden(batch: OperatorBatch) -> str:
+    """Why its account may not decide so any longer; empty where it may, or has none."""
+    if not batch.by_account:
+        return ""
+    user = batch.user
+    if user is None or not user.is_active or not user.is_staff:
+        return f"the account of {batch.operator} was closed"
+    if not user.has_perm(RIGHTS[batch.action]):
+        return f"{batch.operator} has lost the right to {batch.action} letters"
+    return ""
+
+
+def _tell_end(batch_id: int, operator: Operator, note: str, *, using: str) -> None:
+    batch = OperatorBatch.objects.using(using).get(pk=batch_id)
+    detail = {"action": batch.action, "done": batch.done, "refused": batch.refused}
+    line = entry(Action.CANCEL_BATCH, operator, note=note, batch=batch, detail=detail)
+    line.save(using=using)
 
 
 def _act(batch: OperatorBatch, *, using: str) -> Act:
@@ -156,6 +235,8 @@ def _act(batch: OperatorBatch, *, using: str) -> Act:
 
 def _decide(act: Act, piece: Sequence[int]) -> list[Answer]:
     """One by one where the piece fails for good, so that one letter holds up no other."""
+    if not piece:
+        return []
     try:
         return act(piece)
     except TransientError:

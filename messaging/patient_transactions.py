@@ -16,13 +16,15 @@ _FIRST_PAUSE_SECONDS = 0.1
 _Result = TypeVar("_Result")
 
 
-def in_one_transaction(decide: Callable[[], _Result], *, using: str) -> _Result:
+def in_one_transaction(
+    decide: Callable[[], _Result], *, using: str, tries: int = _TRIES
+) -> _Result:
     """Decide in a transaction; where a lock or deadlock prevents it, again after a pause.
 
     Raises TransientError, and nothing has changed, when the database stays busy. Within a
     transaction of the caller it is tried once.
     """
-    tries_left = 0 if transaction.get_connection(using).in_atomic_block else _TRIES - 1
+    tries_left = 0 if transaction.get_connection(using).in_atomic_block else tries - 1
     pause_seconds = _FIRST_PAUSE_SECONDS
     while True:
         try:

@@ -18,6 +18,7 @@ from messaging import letter_batches
 from messaging.console.deciding import BATCH_URL, RIGHTS
 from messaging.console.rights import VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
+from messaging.errors import TransientError
 from messaging.inert_text import inert
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
 from messaging.read_only_admin import ReadOnlyAdmin
@@ -74,6 +75,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
         "batch": batch,
         "story": _story(batch),
         "note": inert(batch.note),
+        "ended_because": inert(batch.ended_because),
         "sign": sign,
         "said": said,
         "handled": handled,
@@ -97,10 +99,13 @@ def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
     """Stop the rest; needs the right to the action itself."""
     batch = _find(str(batch_id))
     require(request, RIGHTS.get(batch.action, VIEW))
-    if letter_batches.cancel(batch.pk, operator=operator_of(request)):
-        messages.success(request, gettext("Cancelled. What is done stays done."))
-    else:
-        messages.info(request, gettext("It had ended already."))
+    try:
+        if letter_batches.cancel(batch.pk, operator=operator_of(request)):
+            messages.success(request, gettext("Cancelled. What is done stays done."))
+        else:
+            messages.info(request, gettext("It had ended already."))
+    except TransientError as error:
+        messages.error(request, str(error))
     return HttpResponseRedirect(reverse(BATCH_URL, args=[batch.pk]))
 
 
@@ -139,6 +144,8 @@ _STORIES: dict[str, Callable[[int], str]] = {
 def _standing(batch: OperatorBatch) -> tuple[str, str]:
     if batch.cancelled_at:
         return "discarded", gettext("cancelled")
+    if batch.ended_because:
+        return "open", gettext("given up")
     if batch.finished_at:
         return "resolved", gettext("finished")
     if not batch.in_background:

@@ -25,8 +25,9 @@ from messaging.console import stories
 from messaging.console.filters import FIELDS, described, selection_of
 from messaging.console.rights import DISCARD, REQUEUE, VIEW, VIEW_PAYLOAD, needs, operator_of, page
 from messaging.console.rights import require as require_right
-from messaging.dead_letters import MOST_AT_ONCE, Answer, chunks
+from messaging.dead_letters import Answer
 from messaging.errors import TransientError
+from messaging.letter_pieces import MOST_AT_ONCE, cut
 from messaging.letter_search import Selection
 from messaging.models import DeadLetter, DeadLetterQuerySet
 from messaging.standing import superseded
@@ -78,7 +79,7 @@ class Scope:
     @property
     def pieces(self) -> Iterable[Sequence[int]]:
         if self.selection is not None:
-            return chunks(self.letters)
+            return cut(list(self.letters.order_by("pk").values_list("pk", "body_size")))
         ids = self.ids
         return (ids[start : start + MOST_AT_ONCE] for start in range(0, len(ids), MOST_AT_ONCE))
 
@@ -113,7 +114,10 @@ def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
     if scope.has_grown:
         return _ask(request, verb, scope, fault=_("More letters match now: look again, please."))
     if scope.selection is not None and _is_large(scope):
-        return _begin_batch(request, verb, scope, scope.selection, note)
+        try:
+            return _begin_batch(request, verb, scope, scope.selection, note)
+        except TransientError as error:
+            return _ask(request, verb, scope, fault=str(error))
     act = _act(request, verb, note)
     answers: list[Answer] = []
     try:

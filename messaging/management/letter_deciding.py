@@ -5,13 +5,18 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DEFAULT_DB_ALIAS, Error
 from django.db.models.functions import Now
 
-from messaging.dead_letters import MOST_AT_ONCE, Answer, chunks
-from messaging.decision_log import Operator, storable
+from messaging import letter_batches
+from messaging.dead_letters import Answer
+from messaging.decision_log import Operator
+from messaging.error_texts import sanitised
+from messaging.errors import TransientError
 from messaging.exit_codes import DONE, FAILED, MISUSED
+from messaging.letter_pieces import MOST_AT_ONCE, newest_letter, pieces
 from messaging.letter_search import Selection
-from messaging.models import DeadLetter, OperatorBatch
+from messaging.models import OperatorBatch
 from messaging.process import Lifetime
 
 Act = Callable[..., list[Answer]]
@@ -34,32 +39,51 @@ class Deciding:
 
     def over_each(self, ids: Sequence[int]) -> int:
         """Decide over these letters, a refusal of one not stopping the rest; the exit code."""
-        pieces = (ids[start : start + MOST_AT_ONCE] for start in range(0, len(ids), MOST_AT_ONCE))
-        return self._decide(pieces, batch=None)
+        some = (ids[start : start + MOST_AT_ONCE] for start in range(0, len(ids), MOST_AT_ONCE))
+        return self._decide(some, batch=None)
 
-    def over_all(self, wanted: Selection, *, confirmed: bool) -> int:
+    def over_all(
+        self, wanted: Selection, *, only_superseded: bool, force: bool, confirmed: bool
+    ) -> int:
         """Decide over every letter that matches, as one batch; the exit code.
 
-        Asks first, unless confirmed. Raises CommandError where there is nobody to ask.
+        Asks first, unless confirmed; letters that come after the question are left out. Raises
+        CommandError where there is nobody to ask, and TransientError as the verbs do, with what
+        was done until then reported and kept with the batch.
         """
-        letters = wanted.letters(DeadLetter.objects.all())
-        matched = letters.count()
-        if not confirmed and not self._is_confirmed(matched):
-            return FAILED
-        batch = OperatorBatch.objects.create(
-            action=self._verb,
-            operator=storable(self._by.name)[:150],
-            user_id=self._by.user_id,
-            note=storable(self._note),
-            filters=wanted.as_json(),
-            matched=matched,
+        newest = newest_letter(using=DEFAULT_DB_ALIAS)
+        if not confirmed:
+            matched = letter_batches.matching(
+                wanted, newest_id=newest, only_superseded=only_superseded
+            ).count()
+            if not self._is_confirmed(matched):
+                return FAILED
+        batch = letter_batches.begin(
+            self._verb,
+            wanted,
+            operator=self._by,
+            note=self._note,
+            force=force,
+            only_superseded=only_superseded,
+            newest_id=newest,
+            in_background=False,
         )
-        code = self._decide(chunks(letters), batch=batch)
-        OperatorBatch.objects.filter(pk=batch.pk).update(
-            done=self._done, refused=self._refused, finished_at=Now()
-        )
-        if not self._quiet:
-            self._command.stdout.write(f"{self._done} done, {self._refused} refused.")
+        because = ""
+        try:
+            letters = letter_batches.letters_of(batch)
+            code = self._decide(pieces(letters, newest=newest), batch=batch)
+        except (Error, TransientError) as error:
+            because = sanitised(error)[:500]
+            raise
+        finally:
+            OperatorBatch.objects.filter(pk=batch.pk).update(
+                done=self._done,
+                refused=self._refused,
+                finished_at=Now(),
+                ended_because=because,
+            )
+            if not self._quiet:
+                self._command.stdout.write(f"{self._done} done, {self._refused} refused.")
         return code
 
     def write_json(self) -> None:
@@ -79,9 +103,9 @@ class Deciding:
         self._command.stderr.flush()
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
-    def _decide(self, pieces: Iterable[Sequence[int]], *, batch: OperatorBatch | None) -> int:
+    def _decide(self, some: Iterable[Sequence[int]], *, batch: OperatorBatch | None) -> int:
         with Lifetime() as lifetime:
-            for piece in pieces:
+            for piece in some:
                 self._report(self._act(piece, operator=self._by, batch=batch), batch is None)
                 if lifetime.stopping:
                     self._command.stderr.write("Stopped on request; the letters so far are done.")

@@ -7,9 +7,10 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from messaging import letter_batches
+from messaging import letter_batches, letter_pieces
 from messaging.console import deciding
 from messaging.decision_log import Operator
+from messaging.errors import TransientError
 from messaging.letter_search import Selection
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision, OutboxMessage
 from tests.messaging import facts
@@ -24,7 +25,7 @@ PIECE = 3
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(letter_batches, "MOST_AT_ONCE", PIECE)
+    monkeypatch.setattr(letter_pieces, "MOST_AT_ONCE", PIECE)
     monkeypatch.setattr(deciding, "MOST_IN_A_REQUEST", 5)
 
 
@@ -75,7 +76,7 @@ def test_a_crash_in_a_piece_costs_nothing_and_the_next_process_goes_on(
     assert batch.finished_at is not None
     assert (batch.done, batch.refused) == (8, 0)
     assert OutboxMessage.objects.count() == 8
-    assert OperatorDecision.objects.count() == 8
+    assert OperatorDecision.objects.filter(action="requeue").count() == 8
 
 
 @pytest.mark.django_db(transaction=True)
@@ -168,3 +169,36 @@ def test_few_are_done_at_once(sign_in: SignIn) -> None:
 
     assert not OperatorBatch.objects.exists()
     assert DeadLetter.objects.requeued().count() == 1
+
+
+def test_why_one_was_given_up_stands_on_its_page(
+    sign_in: SignIn, letters: list[DeadLetter]
+) -> None:
+    batch = begin()
+    letter_batches.give_up(batch.pk, because="olga has lost the right\u202e")
+
+    page = sign_in("view_deadletter").get(f"/admin/messaging/operatorbatch/{batch.pk}/change/")
+
+    assert "given up" in page.content.decode()
+    assert r"(olga has lost the right\u202e)" in page.content.decode()
+
+
+@pytest.mark.parametrize("verb", ["begin", "cancel"])
+def test_a_busy_database_is_told_and_is_no_error(
+    sign_in: SignIn, letters: list[DeadLetter], monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    def busy(*_: object, **__: object) -> None:
+        raise TransientError("The database is busy.")
+
+    client = sign_in(*ALL_RIGHTS, "view_operatorbatch")
+    batch = begin()
+    monkeypatch.setattr(letter_batches, verb, busy)
+
+    if verb == "cancel":
+        url = f"/admin/messaging/operatorbatch/{batch.pk}/cancel/"
+        answer = client.post(url, follow=True)
+    else:
+        answer = client.post(decision_url("discard", all="1"), {"note": "old"})
+
+    assert answer.status_code < 500
+    assert "The database is busy." in answer.content.decode()

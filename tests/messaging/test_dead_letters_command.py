@@ -14,8 +14,9 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from jsonschema import Draft202012Validator
 
-from messaging import dead_letters
+from messaging import dead_letters, inbox, registry
 from messaging.decision_log import Operator
+from messaging.errors import TransientError
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision, OutboxMessage
 from tests.messaging.dead import died
 from tests.messaging.facts import published
@@ -186,6 +187,7 @@ def test_the_list_filters() -> None:
         ["requeue", "1", "--all-matching"],
         ["discard", "1"],
         ["discard", "1", "--reason", "  "],
+        ["discard", "1", "--superseded", "--reason", "x"],
         ["list", "--state", "lost"],
         ["list", "--consumer", "museum"],
         ["list", "--since", "yesterday"],
@@ -260,9 +262,69 @@ def test_all_that_match_are_settled_as_one_batch() -> None:
     assert (batch.action, batch.matched, batch.done, batch.refused) == ("discard", 5, 5, 0)
     assert batch.filters["reason"] == letters[0].reason
     assert batch.finished_at is not None
-    assert batch.decisions.count() == 5
+    assert batch.decisions.filter(letter=None).get().action == "begin_batch"
+    assert batch.decisions.exclude(letter=None).count() == 5
     restored = Said("restore", "--all-matching", "--yes")
     assert restored.out == "5 done, 0 refused.\n"
+
+
+def test_a_batch_that_breaks_off_tells_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("messaging.letter_pieces.MOST_AT_ONCE", 2)
+    first, _second, _third = (died(published(f"article-{number}")) for number in range(3))
+    discard, calls = dead_letters.discard, []
+
+    def busy_later(*arguments: Any, **options: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 2:
+            raise TransientError("The database is busy.")
+        return discard(*arguments, **options)
+
+    monkeypatch.setattr(dead_letters, "discard", busy_later)
+
+    said = Said("discard", "--all-matching", "--yes", "--reason", "no", "--json")
+
+    assert (said.code, said.err) == (1, "The database is busy.")
+    assert [(row["id"], row["done"]) for row in said.json][:1] == [(first.pk, True)]
+    assert len(said.json) == 2
+    batch = OperatorBatch.objects.get()
+    assert (batch.matched, batch.done, batch.ended_because) == (3, 2, "The database is busy.")
+    assert batch.finished_at is not None
+
+
+def test_what_was_not_there_when_it_was_asked_is_not_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = died(published("article-1"))
+    later: list[DeadLetter] = []
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+        def readline(self, *_: Any) -> str:
+            later.append(died(published("article-2")))
+            return "y\n"
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+
+    said = Said("discard", "--all-matching", "--reason", "no")
+
+    assert "Discard 1 letters?" in said.err
+    assert said.out == "1 done, 0 refused.\n"
+    asked.refresh_from_db()
+    assert (asked.state, DeadLetter.objects.open().get()) == ("discarded", later[0])
+
+
+def test_all_superseded_are_discarded_at_once() -> None:
+    overtaken, newest = died(published("article-1", 1)), died(published("article-1", 3))
+    inbox.handle(registry.consumer("catalog"), [published("article-1", 2)])
+
+    said = Said("discard", "--superseded", "--yes", "--reason", "overtaken")
+
+    assert (said.code, said.out) == (0, "1 done, 0 refused.\n")
+    assert DeadLetter.objects.open().get() == newest
+    assert DeadLetter.objects.get(state="discarded") == overtaken
+    assert OperatorBatch.objects.get().filters["superseded"] == "yes"
 
 
 def test_all_that_match_need_a_yes(monkeypatch: pytest.MonkeyPatch) -> None:

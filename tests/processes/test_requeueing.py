@@ -11,7 +11,7 @@ from django.db import connection
 
 from materials.audit.models import AuditRecord
 from materials.catalog.models import CatalogEntry
-from messaging import dead_letters
+from messaging import dead_letters, letter_pieces
 from messaging.corrections import correct
 from messaging.decision_log import Operator
 from messaging.envelope import Event
@@ -411,15 +411,17 @@ def test_the_log_names_the_account_and_the_address(run: Run, queues: Queues) -> 
 def test_the_pieces_of_a_large_decision_are_bounded_and_leave_nothing_out(
     run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dead_letters, "MOST_AT_ONCE", 3)
-    monkeypatch.setattr(dead_letters, "MOST_BYTES_AT_ONCE", 250)
+    monkeypatch.setattr(letter_pieces, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(letter_pieces, "MOST_BYTES_AT_ONCE", 250)
+    monkeypatch.setattr(letter_pieces, "STRETCH", 4)
     for number in range(7):
         body = b"x" * (200 if number == 3 else 60) + str(uuid.uuid4()).encode()
         bury(queues, "catalog", body)
     collect_once()
 
     sizes = []
-    for piece in dead_letters.chunks(DeadLetter.objects.open()):
+    newest = letter_pieces.newest_letter(using="default")
+    for piece in letter_pieces.pieces(DeadLetter.objects.open(), newest=newest):
         sizes.append([DeadLetter.objects.get(pk=pk).body_size for pk in piece])
         dead_letters.discard(piece, operator=OLGA, reason="all")
 

@@ -7,10 +7,12 @@ from functools import partial
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error
 from rich.console import Console
 
 from messaging import dead_letters, letter_documents
 from messaging.dry_run import dry_run
+from messaging.errors import TransientError
 from messaging.exit_codes import DONE, FAILED, MISUSED
 from messaging.letter_search import Selection
 from messaging.management import letter_pages
@@ -55,6 +57,11 @@ class Command(BaseCommand):
         add_decision(requeue, state=DeadLetter.State.OPEN)
         discard = verbs.add_parser("discard", help="settle letters without sending them")
         discard.add_argument("--reason", dest="why", required=True, type=_some_text, help="why")
+        discard.add_argument(
+            "--superseded",
+            action="store_true",
+            help="all that match and that a newer revision, already applied, has overtaken",
+        )
         add_decision(discard, state=DeadLetter.State.OPEN, reason_is_why=True)
         restore = verbs.add_parser("restore", help="open discarded letters again")
         restore.add_argument("--note", default="", help="why")
@@ -126,14 +133,26 @@ class Command(BaseCommand):
             case _:
                 act = partial(dead_letters.restore, note=options["note"])
                 note = options["note"]
-        if bool(options["ids"]) == options["all_matching"]:
+        only_superseded = options.get("superseded", False)
+        over_all = options["all_matching"] or only_superseded
+        if bool(options["ids"]) == over_all:
             raise CommandError("give letters by ID, or --all-matching", returncode=MISUSED)
         by, quiet = operator(options["operator"]), options["json"]
         deciding = Deciding(self, verb, act, by=by, note=note, quiet=quiet)
-        if options["all_matching"]:
-            code = deciding.over_all(selection(options), confirmed=options["yes"])
-        else:
-            code = deciding.over_each(options["ids"])
+        try:
+            if over_all:
+                code = deciding.over_all(
+                    selection(options),
+                    only_superseded=only_superseded,
+                    force=options.get("force", False),
+                    confirmed=options["yes"],
+                )
+            else:
+                code = deciding.over_each(options["ids"])
+        except (Error, TransientError):
+            if options["json"]:
+                deciding.write_json()
+            raise
         if options["json"]:
             deciding.write_json()
         if code != DONE:
