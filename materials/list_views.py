@@ -3,16 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from materials.delivery import last_journeys
 from materials.guard import needs
+from materials.list_pages import page_of
 from materials.listing import Selection, choices
 from materials.models import Material, Schedule
-from materials.views import PAGE_SIZE
 from messaging import pauses
 
 
@@ -21,8 +20,7 @@ from messaging import pauses
 def list_materials(request: HttpRequest) -> HttpResponse:
     """All materials, the last edited first, each with the delivery of its last fact."""
     selection = Selection.from_query(request.GET.dict())
-    found = selection.materials().defer("body", "summary", "search_key")
-    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = page_of(selection.materials(), request.GET.get("page"))
     journeys = last_journeys(page)
     planned = _planned(page)
     context = {

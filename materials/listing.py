@@ -1,24 +1,22 @@
 """What the list shows: a selection that is written in the address, and read from it with care.
 
-What an address says oddly counts as not said. The filter by delivery tells trouble from the
-parked messages and the letters; a failure that nobody has collected yet is told by the row.
+What an address says oddly counts as not said.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import connections
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from materials.models import Material, MaterialQuerySet, Schedule
-from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
+from materials.whereabouts import DELIVERIES, delivered
 
 LONGEST_WORDS = 200
 MOST_CHOICES = 200
 
 STATES = ("draft", "published", "changed", "withdrawn", "scheduled")
-DELIVERIES = ("waiting", "sent", "arrived", "trouble")
 SORTS = {
     "edited": ("-updated_at", "-id"),
     "oldest": ("updated_at", "id"),
@@ -74,7 +72,7 @@ class Selection:
         if self.state:
             found = found.filter(_STATES[self.state])
         if self.delivery:
-            found = _delivered(found, self.delivery)
+            found = delivered(found, self.delivery)
         if self.tag:
             found = found.tagged(self.tag)
         if self.language:
@@ -111,41 +109,27 @@ def choices() -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def _distinct(field: str) -> list[str]:
-    values = Material.objects.order_by(field).values_list(field, flat=True).distinct()
-    return [value for value in values[:MOST_CHOICES] if value]
+def _distinct(column: str) -> list[str]:
+    """The first MOST_CHOICES values, each found by one step along the index that begins with it."""
+    with connections[Material.objects.db].cursor() as cursor:
+        cursor.execute(_NEXT_VALUES.format(column=column), [MOST_CHOICES])
+        return [value for (value,) in cursor.fetchall()]
 
 
-_LAST = {"material_id": OuterRef("material_id"), "revision": OuterRef("revision")}
+_NEXT_VALUES = """
+    WITH RECURSIVE each (value) AS (
+        SELECT MIN({column}) FROM materials_material WHERE {column} > ''
+        UNION ALL
+        SELECT (SELECT MIN({column}) FROM materials_material WHERE {column} > value)
+        FROM each WHERE value IS NOT NULL
+    )
+    SELECT value FROM each WHERE value IS NOT NULL LIMIT %s
+"""
+
 _STATES = {
     "draft": Q(state=Material.State.DRAFT),
     "published": Q(state=Material.State.PUBLISHED),
     "changed": Q(state=Material.State.PUBLISHED, differs=True),
     "withdrawn": Q(state=Material.State.WITHDRAWN),
-    "scheduled": Q(Exists(Schedule.objects.pending().filter(material_id=OuterRef("material_id")))),
+    "scheduled": Q(material_id__in=Schedule.objects.pending().order_by().values("material_id")),
 }
-
-
-def _delivered(found: MaterialQuerySet, delivery: str) -> MaterialQuerySet:
-    arrived = Q(
-        Exists(InboxReceipt.objects.filter(consumer="catalog", names_revision=True, **_LAST))
-    )
-    trouble = _among(OutboxMessage.objects.failed().filter(consumer="")) | _among(
-        DeadLetter.objects.filter(state__in=[DeadLetter.State.OPEN, DeadLetter.State.DISCARDED])
-    )
-    waiting = _among(OutboxMessage.objects.pending().filter(consumer=""))
-    if delivery == "trouble":
-        return found.filter(trouble)
-    if delivery == "waiting":
-        return found.filter(waiting).exclude(trouble)
-    found = found.filter(revision__gte=1).exclude(trouble)
-    if delivery == "arrived":
-        return found.filter(arrived).exclude(waiting)
-    return found.exclude(arrived).exclude(waiting)
-
-
-def _among(few: QuerySet[Any]) -> Q:
-    """Materials whose last fact is among these; few in life, so looked up from their side first."""
-    return Q(material_id__in=few.order_by().values("material_id")) & Q(
-        Exists(few.order_by().filter(**_LAST))
-    )

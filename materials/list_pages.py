@@ -1,0 +1,47 @@
+"""The pages of the editors' list: numbered, bounded, cut out of an index before rows are read."""
+
+from collections.abc import Sequence
+from typing import overload
+
+from django.core.paginator import Page, Paginator
+
+from materials.models import Material, MaterialQuerySet
+
+PAGE_SIZE = 50
+MOST_LISTED = 10_000
+
+
+def page_of(found: MaterialQuerySet, number: str | None) -> Page[Material]:
+    """That page, or the nearest one there is, without the materials' texts. Three queries.
+
+    A list ends after 10 000 materials (`is_cut` of the page then): to count and to pass over more
+    of them takes too long for a page.
+    """
+    rows = _Rows(found)
+    page = Paginator(rows, PAGE_SIZE).get_page(number)
+    page.is_cut = rows.is_cut  # type: ignore[attr-defined]
+    return page
+
+
+class _Rows(Sequence[Material]):
+    """What the paginator counts and slices: first the keys, then the rows that have them."""
+
+    def __init__(self, found: MaterialQuerySet) -> None:
+        self._found = found
+        count = found.order_by().values("pk")[: MOST_LISTED + 1].count()
+        self._count = min(count, MOST_LISTED)
+        self.is_cut = count > MOST_LISTED
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> Material: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Material]: ...
+    def __getitem__(self, place: int | slice) -> Material | list[Material]:
+        if isinstance(place, int):
+            return self._found[place]
+        keys = list(self._found.values_list("pk", flat=True)[place])
+        rows = Material.objects.defer("body", "summary", "search_key").in_bulk(keys)
+        return [rows[key] for key in keys if key in rows]
