@@ -130,22 +130,32 @@ class PauseWatch:
 
 
 def serve_between_pauses(
-    serve: Callable[[Session], None],
+    serve: Callable[[Session], bool],
     watch: PauseWatch,
     lifetime: Lifetime,
     *,
     name: str,
     once: bool,
 ) -> bool:
-    """`serve_until_done`, without a session while paused; `serve` returns when a pause begins.
+    """`serve_until_done`, without a session while paused.
 
-    With `once` a pause ends it instead of being waited for, and the answer is False.
+    `serve` tells whether it made way for a pause, which may be over by the time the session is
+    closed; else it is done. With `once` a pause that holds ends it instead of being waited for,
+    and the answer is False.
     """
-    while True:
+    made_way = True
+
+    def serve_and_tell(session: Session) -> None:
+        nonlocal made_way
+        made_way = serve(session)
+
+    while made_way:
         if once and watch.holds():
             log.error("paused: nothing more is done, resume it first", command=name)
             return False
         watch.wait_until_over()
-        serve_until_done(serve, lifetime, name=name)
-        if lifetime.stopping or not watch.holds():
-            return True
+        made_way = False
+        serve_until_done(serve_and_tell, lifetime, name=name)
+        if lifetime.stopping:
+            break
+    return True

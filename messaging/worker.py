@@ -75,12 +75,15 @@ class Worker:
             return FAILED
         return self._exit_code
 
-    def _serve(self, session: Session) -> None:
+    def _serve(self, session: Session) -> bool:
+        """Until stopped, or with `once` done; True where a pause began before that."""
         queue = self._topology.main(self._consumer.name)
         handover = Handover(self._consumer, self._topology, session, self._suspects)
         session.consume(queue, prefetch=self._prefetch)
         log.info("consuming", consumer=self._consumer.name, queue=queue, prefetch=self._prefetch)
-        while not (self._lifetime.stopping or self._pause.holds()):
+        while not self._lifetime.stopping:
+            if self._pause.holds():
+                return True
             patience = EMPTY_LOOK_SECONDS if self._once else LOOK_SECONDS
             next_offer = handover.seconds_to_next_offer()
             session.wait(
@@ -93,7 +96,8 @@ class Worker:
                 self._handle(session, handover, deliveries)
             elif self._once and self._is_finished(session, handover, queue):
                 self._exit_code = FAILED if handover.refused else DONE
-                return
+                break
+        return False
 
     def _is_finished(self, session: Session, handover: Handover, queue: str) -> bool:
         if handover.refused >= self._prefetch:

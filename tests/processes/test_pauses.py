@@ -4,9 +4,11 @@ import time
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
 from messaging import pauses
+from messaging.broker.session import Session
 from messaging.decision_log import Operator
 from messaging.models import InboxReceipt, OperatorDecision, OutboxMessage, Pause
 from messaging.status import read_status
@@ -70,6 +72,27 @@ def test_a_pause_with_an_end_ends_by_itself(run: Run, queues: Queues) -> None:
     with working("catalog"):
         never(lambda: InboxReceipt.objects.exists(), 1)
         eventually(lambda: InboxReceipt.objects.exists(), 6)
+
+
+def test_a_pause_that_is_over_before_the_session_is_closed_ends_no_consumer(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = Session.close
+
+    def close_once_resumed(session: Session) -> None:
+        pauses.resume("catalog", operator=OLGA)
+        close(session)
+
+    monkeypatch.setattr(pauses, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(Session, "close", close_once_resumed)
+    with working("catalog"):
+        eventually(lambda: queues.subscribers("catalog") == 1)
+        pause("catalog")
+        eventually(lambda: not Pause.objects.exists(), what="the end of the pause")
+
+        queues.publish(published())
+
+        eventually(lambda: InboxReceipt.objects.exists(), what="its return")
 
 
 def test_once_does_nothing_for_a_paused_consumer_and_says_so(run: Run, queues: Queues) -> None:
