@@ -23,8 +23,8 @@ class ConsumeTurns:
 
     def __init__(self, stage: Stage, report: Report, options: Options) -> None:
         self._stage, self._report = stage, report
-        self._many = make_facts(options.size(15_000, quick=600))
-        self.few = self._many[: options.size(300, quick=50)]
+        self._many = make_facts(options.size(12_000, quick=600))
+        self.few = self._many[: options.size(250, quick=50)]
 
     def product(self, kind: Kind, consumer: str, *, processes: int = 1) -> Sample:
         return self._turn(kind, consumer, self._many, ["consume"] * processes)

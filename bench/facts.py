@@ -1,11 +1,14 @@
 """The events that all contestants are given: the same bytes for each."""
 
 import json
+import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 MATERIALS = 2000
+WORDS_A_TEXT = 45
+_SYLLABLES = ("ba", "de", "fi", "go", "ku", "la", "me", "ni", "po", "ra", "su", "te", "vi", "zo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ def make_facts(count: int, *, materials: int = MATERIALS, first: int = 0) -> lis
     """Publications of so many materials in turn, each a new revision; about 640 bytes each."""
     from materials.events import published
 
+    chance = random.Random(first)
+    words = [a + b + c for a in _SYLLABLES for b in _SYLLABLES for c in _SYLLABLES]
     facts = []
     for number in range(first, first + count):
         event = published(
@@ -30,7 +35,7 @@ def make_facts(count: int, *, materials: int = MATERIALS, first: int = 0) -> lis
             revision=number // materials + 1,
             title="A title of usual length",
             summary="A sentence that tells readers what they will find.",
-            body="Some *Markdown* text. " * 14,
+            body=" ".join(chance.choices(words, k=WORDS_A_TEXT)),
             actor="editor",
         )
         facts.append(

@@ -88,11 +88,12 @@ _ROWS = {
     """,
     "the catalog": """
         INSERT INTO catalog_entry (material_id, revision, replaced_revision, visible, title,
-            summary, body, language, tags, published_at, withdrawn_reason, event_id)
+            summary, body, language, tags, published_at, withdrawn_reason, event_id, words)
         SELECT 'article-' || n, {facts} / {materials}, {facts} / {materials} - 1, true,
             'A title of usual length', 'A sentence for readers.',
             repeat('Some *Markdown* text. ', 14), 'en', '[]', now() - n * interval '1 second', '',
-            {id}
+            {id}, array_to_tsvector(ARRAY['title', 'w' || n % 7001, 'w' || n % 5003,
+                'w' || n % 3001, 'w' || n % 997, 'w' || n % 499, 'w' || n % 101, 'w' || n % 11])
         FROM generate_series(0, {materials} - 1) AS n
     """,
     "sent outbox rows": """

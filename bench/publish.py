@@ -31,7 +31,7 @@ class PublishTurns:
 
     def __init__(self, stage: Stage, report: Report, options: Options) -> None:
         self._stage, self._report = stage, report
-        self._count = options.size(500, quick=50)
+        self._count = options.size(300, quick=50)
         facts = make_facts(self._count, materials=self._count)
         self._facts = str(write_facts(facts, stage.folder / "facts.jsonl"))
         self._folder = _write_files(stage.folder / "import", self._count)

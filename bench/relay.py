@@ -28,7 +28,7 @@ class RelayTurns:
 
     def __init__(self, stage: Stage, report: Report, options: Options) -> None:
         self._stage, self._report = stage, report
-        self._facts = make_facts(options.size(20_000, quick=600))
+        self._facts = make_facts(options.size(15_000, quick=600))
         self.some = self._facts[: options.size(1500, quick=100)]
         self._few = self._facts[: options.size(300, quick=50)]
         self._file = write_facts(self._facts, stage.folder / "facts.jsonl")

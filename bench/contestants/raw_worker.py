@@ -1,6 +1,7 @@
 """The limit of a batching worker on PostgreSQL: plain pika and psycopg, nothing checked.
 
-No validation, fingerprints, retries or dead letters; receipts and effects of up to 500 messages
+No validation, fingerprints, retries or dead letters; the words that readers search for are found
+by the product's own function; receipts and effects of up to 500 messages
 in one transaction, then one ack, as the product does it.
 """
 
@@ -13,6 +14,7 @@ import pika
 import psycopg
 
 from bench.timed import Done
+from materials.search_keys import key_of
 
 BATCH, PREFETCH = 500, 1000
 
@@ -82,19 +84,21 @@ def _apply_catalog(
             newest[material_id]["data"]["body"],
             newest[material_id]["occurredAt"],
             newest[material_id]["eventId"],
+            key_of([newest[material_id]["data"][part] for part in ("title", "summary", "body")]),
         )
         for material_id in sorted(newest)
     ]
     cursor.execute(
         "INSERT INTO catalog_entry (material_id, revision, visible, title, summary, body,"
-        " language, tags, published_at, withdrawn_reason, event_id, replaced_revision, applied_at)"
-        " SELECT m, r, true, t, s, b, '', '[]'::jsonb, p, '', e, 0, now()"
+        " language, tags, published_at, withdrawn_reason, event_id, replaced_revision, applied_at,"
+        " words) SELECT m, r, true, t, s, b, '', '[]'::jsonb, p, '', e, 0, now(),"
+        " array_to_tsvector(string_to_array(btrim(w), ' '))"
         " FROM unnest(%s::text[], %s::bigint[], %s::text[], %s::text[], %s::text[],"
-        " %s::timestamptz[], %s::uuid[]) AS x (m, r, t, s, b, p, e)"
+        " %s::timestamptz[], %s::uuid[], %s::text[]) AS x (m, r, t, s, b, p, e, w)"
         " ON CONFLICT (material_id) DO UPDATE SET revision = excluded.revision,"
         " title = excluded.title, summary = excluded.summary, body = excluded.body,"
-        " published_at = excluded.published_at, event_id = excluded.event_id"
-        " WHERE catalog_entry.revision < excluded.revision",
+        " published_at = excluded.published_at, event_id = excluded.event_id,"
+        " words = excluded.words WHERE catalog_entry.revision < excluded.revision",
         [list(column) for column in zip(*rows, strict=True)],
     )
 

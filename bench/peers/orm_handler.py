@@ -6,6 +6,7 @@ in environments of other packages, so it knows nothing of the project. DATABASE_
 
 import json
 import os
+import re
 from urllib.parse import unquote, urlsplit
 
 import django
@@ -28,7 +29,7 @@ def handle_catalog(body):
     """Receipt and projection in one transaction, the row locked; the newest revision wins."""
     from django.db import transaction
     from django.utils.dateparse import parse_datetime
-    from orm_models import CatalogEntry
+    from orm_models import CatalogEntry, on_postgresql
 
     event = json.loads(body)
     with transaction.atomic():
@@ -48,6 +49,8 @@ def handle_catalog(body):
         entry.body = event["data"]["body"]
         entry.published_at = parse_datetime(event["occurredAt"])
         entry.event_id = event["eventId"]
+        if on_postgresql:
+            entry.words = _words(event["data"])
         entry.save(force_insert=new)
 
 
@@ -69,6 +72,15 @@ def handle_audit(body):
                 actor=event.get("actor", ""),
                 envelope=bytes(body).decode(),
             )
+
+
+def _words(data):
+    """What readers search for, as the product's consumer keeps it."""
+    from django.db.models import Func, Value
+
+    text = " ".join((data["title"], data["summary"], data["body"])).lower()
+    words = Value(" ".join(sorted(set(re.findall(r"\w+", text)))))
+    return Func(words, template="array_to_tsvector(string_to_array(%(expressions)s, ' '))")
 
 
 def _receipt(event, consumer):

@@ -1,7 +1,9 @@
 """The product's tables as models of no app: read and written, never migrated."""
 
-from django.db import models
+from django.db import connection, models
 from django.db.models.functions import Now
+
+on_postgresql = connection.vendor == "postgresql"
 
 
 class InboxReceipt(models.Model):
@@ -41,6 +43,8 @@ class CatalogEntry(models.Model):
     withdrawn_reason = models.CharField(max_length=500, default="")
     event_id = models.UUIDField()
     applied_at = models.DateTimeField(db_default=Now())
+    if on_postgresql:  # elsewhere they stand in a table of their own, and are left out
+        words = models.TextField()
 
     class Meta:
         managed = False
