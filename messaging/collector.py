@@ -10,12 +10,13 @@ others go on; where these take the place of all that the broker sends ahead, the
 and taken up again after a while.
 
 Between collecting, about each second, letters that were requeued are looked at: whose receipt is
-there is resolved (`resolution`). Repeating that changes nothing.
+there is resolved (`resolution`). Repeating that changes nothing, and it needs no broker: while
+that is away it is done before each try to connect.
 """
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import structlog
@@ -70,7 +71,12 @@ class Collector:
         Raises ConfigurationError for what waiting cannot mend.
         """
         while True:
-            serve_until_done(self._serve, self._lifetime, name="collect_dead_letters")
+            serve_until_done(
+                self._serve,
+                self._lifetime,
+                name="collect_dead_letters",
+                while_away=lambda: self._sweep_when_due(still_wanted=lambda: False),
+            )
             if self._once:
                 return self._exit_code
             if self._lifetime.stopping:
@@ -85,7 +91,7 @@ class Collector:
             session.consume(queue, prefetch=self._prefetch)
         log.info("collecting", queues=sorted(self._consumers))
         while not self._lifetime.stopping and time.monotonic() < self._reoffer_at:
-            self._sweep_when_due(session)
+            self._sweep_when_due(still_wanted=lambda: not session.failure)
             left = max(0.0, min(self._next_sweep, self._reoffer_at) - time.monotonic())
             session.wait(session.has_arrived, EMPTY_LOOK_SECONDS if self._once else left)
             session.check()
@@ -94,7 +100,7 @@ class Collector:
                 self._collect(session, deliveries)
             elif self._once and self._is_drained(session):
                 self._next_sweep = 0.0
-                self._sweep_when_due(session)
+                self._sweep_when_due(still_wanted=lambda: not session.failure)
                 return
 
     def _is_drained(self, session: Session) -> bool:
@@ -170,14 +176,14 @@ class Collector:
             if not self._once:
                 self._reoffer_at = min(self._reoffer_at, time.monotonic() + REOFFER_SECONDS)
 
-    def _sweep_when_due(self, session: Session) -> None:
+    def _sweep_when_due(self, *, still_wanted: Callable[[], bool]) -> None:
         started = time.monotonic()
         if started < self._next_sweep:
             return
         try:
             resolved = self._turns.insist(
                 lambda: resolve_delivered(using=self._using),
-                still_wanted=lambda: not session.failure,
+                still_wanted=still_wanted,
                 transient_tries=TRANSIENT_TRIES,
             )
         except OutageError:

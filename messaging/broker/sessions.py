@@ -28,11 +28,17 @@ def topology() -> Topology:
     )
 
 
-def serve_until_done(serve: Callable[[Session], None], lifetime: Lifetime, *, name: str) -> None:
+def serve_until_done(
+    serve: Callable[[Session], None],
+    lifetime: Lifetime,
+    *,
+    name: str,
+    while_away: Callable[[], None] = lambda: None,
+) -> None:
     """Give `serve` a session, and a new one each time it is lost, until `serve` returns.
 
     Returns early when asked to stop. ConfigurationError goes through to the caller; a broker
-    that is away never does.
+    that is away never does: `while_away` is called before each pause.
     """
     backoff = Backoff()
     while not lifetime.stopping:
@@ -51,6 +57,7 @@ def serve_until_done(serve: Callable[[Session], None], lifetime: Lifetime, *, na
             log.warning("broker away", reason=str(error), retry_in_seconds=round(seconds, 1))
         finally:
             session.close()
+        while_away()
         lifetime.pause(seconds)
 
 

@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,8 +44,10 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *, project: Path = PROJECT, **variables: str) -> Iterator[Server]:
-    """gunicorn from the project, on an SQLite file of its own."""
+def serving(
+    folder: Path, *, project: Path = PROJECT, program: Sequence[str] = GUNICORN, **variables: str
+) -> Iterator[Server]:
+    """gunicorn from the project, on an SQLite file of its own unless DATABASE_URL is given."""
     with socket.socket() as free:
         free.bind((LOOPBACK, 0))
         port = free.getsockname()[1]
@@ -57,7 +59,7 @@ def serving(folder: Path, *, project: Path = PROJECT, **variables: str) -> Itera
     }
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, *GUNICORN, "--bind", f"{LOOPBACK}:{port}", "--workers", "1"],
+            [sys.executable, *program, "--bind", f"{LOOPBACK}:{port}", "--workers", "1"],
             cwd=project,
             env=clean_environment() | settings | variables,
             stdin=subprocess.DEVNULL,

@@ -73,6 +73,46 @@ def test_a_letter_is_found_by_its_event_id(sign_in: SignIn) -> None:
     assert shown(client.get(LIST, {"q": event.event_id})) == {wanted.pk}
 
 
+def test_a_search_for_words_reads_the_newest_letters_and_says_so(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("messaging.letter_search", "messaging.console.letters"):
+        monkeypatch.setattr(f"{module}.SEARCHED", 2)
+    client = sign_in(*ALL_RIGHTS)
+    old, middle, newest = (
+        died(facts.published(f"article-{day}"), at=datetime(2026, 1, day, tzinfo=UTC))
+        for day in (1, 2, 3)
+    )
+
+    page = client.get(LIST, {"q": "A title"})
+    all_of_them = client.get(decision_url("requeue", all="1", q="A+title"))
+
+    assert shown(page) == {middle.pk, newest.pk}
+    assert "the newest 2 letters" in page.content.decode()
+    assert "Requeue 2 letters" in all_of_them.content.decode()
+    narrowed = client.get(LIST, {"q": "A title", "until": "2026-01-02"})
+    by_id = client.get(LIST, {"q": "article-1"})
+    for found in (narrowed, by_id):
+        assert shown(found) == {old.pk}
+        assert "the newest 2 letters" not in found.content.decode()
+
+
+def test_a_page_far_back_shows_its_own_letters_in_order(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("messaging.console.letters.LetterAdmin.list_per_page", 2)
+    client = sign_in("view_deadletter")
+    letters = [
+        died(facts.published(f"article-{day}"), at=datetime(2026, 1, day, tzinfo=UTC))
+        for day in range(5, 0, -1)
+    ]
+
+    pages = [client.get(LIST, {"p": number}) for number in (1, 2, 3)]
+
+    found = [letter.pk for page in pages for letter in page.context["cl"].result_list]
+    assert found == [letter.pk for letter in letters]
+
+
 def test_whoever_may_not_see_bodies_cannot_search_them(sign_in: SignIn) -> None:
     client = sign_in("view_deadletter")
     died(facts.published(title="A secret word"))

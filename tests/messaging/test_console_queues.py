@@ -1,6 +1,7 @@
 """The queues' page: what waits, how fast it goes, what is wrong; pausing from it."""
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import override
 
 from messaging import pace, pauses, registry
+from messaging.console import pace_charts
 from messaging.console.charts import bars, line
 from messaging.console.remedies import advise
 from messaging.console.spans import span
@@ -249,3 +251,17 @@ def test_bars_and_lines_keep_to_their_chart() -> None:
 )
 def test_a_span_is_one_short_word(seconds: float, shown: str) -> None:
     assert span(seconds) == shown
+
+
+@pytest.mark.parametrize("seconds", [0.001, 30.0])
+def test_the_names_of_lines_that_end_together_stand_apart_and_inside(seconds: float) -> None:
+    for minutes in (1, 2, 30):
+        handled(minutes_ago=minutes, seconds=30.0 if minutes == 30 else seconds)
+
+    hour, _day = pace_charts.pace_charts(registry.consumer("catalog"))
+
+    heights = sorted(float(line.label_y) for line in hour.lines)
+    assert len(heights) == 3
+    assert heights[0] >= 0
+    assert heights[-1] <= pace_charts.LINE_HEIGHT + 4
+    assert all(above + 12 < below for above, below in pairwise(heights))

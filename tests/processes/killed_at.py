@@ -1,6 +1,7 @@
-"""Runs a `manage.py` command that kills itself at one call of one function.
+"""Runs a `manage.py` command, or gunicorn, that kills itself at one call of one function.
 
 `python -m tests.processes.killed_at package.module:Class.name before|after NTH COMMAND …`
+A worker of gunicorn counts its own calls: the next one dies at the same place.
 SIGKILL leaves no time for anything: what is not committed or confirmed by then is lost. So crash
 points are tried on the product as it is, without a hook in it.
 """
@@ -15,6 +16,7 @@ from importlib import import_module
 from typing import Any
 
 import django
+from gunicorn.app import wsgiapp
 
 import manage
 
@@ -24,8 +26,12 @@ def main() -> None:
     os.environ["DJANGO_SETTINGS_MODULE"] = "catalogsite.settings"
     django.setup()
     _arm(function, when=when, nth=int(nth))
-    sys.argv = ["manage.py", *command]
-    manage.main()
+    if command[0] == "gunicorn":
+        sys.argv = command
+        wsgiapp.run()
+    else:
+        sys.argv = ["manage.py", *command]
+        manage.main()
 
 
 def _arm(function: str, *, when: str, nth: int) -> None:

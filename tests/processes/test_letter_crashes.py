@@ -3,10 +3,19 @@
 Whatever dies where: the letter is never lost, there is one record of it, and one effect.
 """
 
+from http.client import RemoteDisconnected
+from pathlib import Path
 from typing import Literal
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
 
 from materials.audit.models import AuditRecord
 from messaging.models import DeadLetter, Death, OperatorDecision, RelayLease
+from tests.catalogsite.server import serving
+from tests.messaging.console import LIST
 from tests.messaging.facts import published
 from tests.processes.collecting import (
     a_letter,
@@ -74,6 +83,34 @@ def test_a_requeue_that_dies_between_two_steps_happens_whole_or_not_at_all(
         assert letter.redrives.count() == 1
         assert relay_once() == 0
         await_the_one_effect(letter)
+
+
+@pytest.mark.parametrize("step", [(LOG, "after"), (REQUEUE, "after")], ids=lambda step: step[0])
+def test_a_web_worker_that_dies_in_a_click_on_requeue_does_it_whole_or_not_at_all(
+    run: Run, queues: Queues, settings: Settings, tmp_path: Path, step: Step
+) -> None:
+    committed = step == (REQUEUE, "after")
+    letter = a_letter(queues, "audit", published())
+    client = Client()
+    client.force_login(User.objects.create_superuser("olga"))
+    token = "t" * 32
+    cookies = f"sessionid={client.cookies['sessionid'].value}; csrftoken={token}"
+    dying = ("-m", "tests.processes.killed_at", *step, "1", "gunicorn", "catalogsite.wsgi")
+    variables = run.environment | {"SECRET_KEY": settings.SECRET_KEY}
+
+    with serving(tmp_path, program=dying, **variables) as server:
+        click = f"{LIST}requeue/?ids={letter.pk}&from=letter"
+        with pytest.raises((RemoteDisconnected, ConnectionError)):
+            server.request("POST", click, Cookie=cookies, **{"X-CSRFToken": token})
+        answered, _headers, page = server.request("GET", LIST, Cookie=cookies)
+
+    assert (answered, b"article-107" in page) == (200, not committed), "the next worker serves"
+    letter.refresh_from_db()
+    assert letter.state == ("requeued" if committed else "open")
+    assert letter.redrives.count() == letter.decisions.count() == int(committed)
+    assert requeue(letter).done is not committed
+    assert relay_once() == 0
+    await_the_one_effect(letter)
 
 
 def test_a_relay_that_dies_with_a_redrive_repeats_it_and_the_effect_stays_one(

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from pytest_django import Settings
 
 from materials.audit.models import AuditRecord
 from materials.catalog.models import CatalogEntry
 from messaging import dead_letters, letter_pieces
+from messaging.broker.address import BrokerAddress
 from messaging.corrections import correct
 from messaging.decision_log import Operator
 from messaging.envelope import Event
@@ -96,6 +98,20 @@ def test_a_letter_requeued_while_its_consumer_is_stopped_resolves_when_it_starts
     assert CatalogEntry.objects.get().title == "A title"
     assert actions(letter) == ["requeue", "resolved"]
     assert letter.decisions.get(action="resolved").operator == "delivery"
+
+
+def test_what_was_handled_before_the_broker_went_is_resolved_while_it_is_away(
+    run: Run, queues: Queues, settings: Settings
+) -> None:
+    event = published()
+    letter = a_letter(queues, "audit", event)
+    requeue(letter)
+    relay_once()
+    consume_once("audit")
+    settings.AMQP = BrokerAddress.parse("amqp://guest:guest@127.0.0.1:9/%2F")
+
+    with collecting():
+        eventually(lambda: letter_of(event, "audit").state == "resolved", what="resolved")
 
 
 def test_a_letter_that_dies_again_is_open_again_with_its_history(run: Run, queues: Queues) -> None:
