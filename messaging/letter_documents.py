@@ -1,10 +1,11 @@
 """A letter as the JSON that the contract names."""
 
 from base64 import b64encode
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from messaging.models import DeadLetter
+from messaging.models import DeadLetter, OperatorDecision
 
 
 def summary(letter: DeadLetter) -> dict[str, Any]:
@@ -37,9 +38,14 @@ def whole(letter: DeadLetter) -> dict[str, Any]:
                 "action": line.action,
                 "note": line.note,
             }
-            for line in letter.decisions.order_by("pk")
+            for line in history(letter)
         ],
     }
+
+
+def history(letter: DeadLetter) -> Iterable[OperatorDecision]:
+    """What was decided over it, the oldest first; who has looked at it is no part of that."""
+    return letter.decisions.exclude(action=OperatorDecision.Action.VIEW_PAYLOAD).order_by("pk")
 
 
 def moment(at: datetime) -> str:

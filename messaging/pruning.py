@@ -86,7 +86,8 @@ class Pruning:
     def _pieces(self, ids: Sequence[int]) -> Iterator[list[int]]:
         """Letters that have no more than ROWS_AT_ONCE rows together, or one that has."""
         rows = Counter(dict.fromkeys(ids, 1))
-        for model in (*_HISTORY, OutboxMessage):
+        telling: tuple[type[Model], ...] = (*_HISTORY, OutboxMessage)
+        for model in telling:
             told = model._default_manager.using(self.using).filter(letter_id__in=ids).order_by()
             counted = told.values("letter_id").annotate(rows=Count("pk"))
             rows.update({each["letter_id"]: each["rows"] for each in counted})

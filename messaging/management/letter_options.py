@@ -62,14 +62,19 @@ def add_decision(parser: CommandParser, *, state: str, reason_is_why: bool = Fal
         "--all-matching", action="store_true", help="all that the filters match, once confirmed"
     )
     parser.add_argument("--yes", action="store_true", help="confirm --all-matching beforehand")
+    add_operator(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON array on standard output")
+    add_filters(parser, state=state, reason_is_why=reason_is_why)
+
+
+def add_operator(parser: CommandParser) -> None:
+    """Who decides, or looks at a body."""
     parser.add_argument(
         "--operator",
         metavar="NAME",
         default=_login(),
-        help="who decides, as the history will tell (default: %(default)s)",
+        help="who you are, as the decision log will tell (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON array on standard output")
-    add_filters(parser, state=state, reason_is_why=reason_is_why)
 
 
 def letter_id(text: str) -> int:

@@ -10,7 +10,7 @@ from rich.text import Text
 from messaging import redrives
 from messaging.dry_run import DryRun
 from messaging.inert_text import inert, inert_block
-from messaging.letter_documents import moment
+from messaging.letter_documents import history, moment
 from messaging.models import DeadLetter, OutboxMessage
 from messaging.standing import standing
 
@@ -52,7 +52,7 @@ def letter_page(letter: DeadLetter) -> Iterator[str]:
     yield _line("redrive", _redrive(letter))
     yield _line("headers", json.dumps(letter.headers, ensure_ascii=False))
     yield _line("properties", json.dumps(letter.properties, ensure_ascii=False))
-    for line in letter.decisions.order_by("pk"):
+    for line in history(letter):
         yield _line(moment(line.at), f"{line.action} by {line.operator}. {line.note}")
     yield f"Body, {letter.body_size} bytes:"
     yield inert_block(bytes(letter.body), limit_bytes=SHOWN_BODY_BYTES)

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -18,7 +19,9 @@ from messaging import dead_letters, inbox, registry
 from messaging.decision_log import Operator
 from messaging.errors import TransientError
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision, OutboxMessage
+from tests.messaging import event_bodies
 from tests.messaging.dead import died
+from tests.messaging.event_bodies import as_bytes
 from tests.messaging.facts import published
 
 pytestmark = pytest.mark.django_db
@@ -360,7 +363,69 @@ def test_what_a_letter_would_change_is_told_without_changing_it() -> None:
     assert failed.code == 1
     assert "would fail. MalformedEvent: not UTF-8" in failed.out
     assert "would be applied" in Said("dry-run", letter.pk).out
-    assert not OperatorDecision.objects.exists()
+    assert {line.action for line in OperatorDecision.objects.all()} == {"view_payload"}
+
+
+def test_every_look_at_a_body_is_in_the_log_and_no_part_of_the_history() -> None:
+    account = get_user_model().objects.create_user("olga")
+    letter = died(published())
+
+    Said("show", letter.pk, "--operator", "olga")
+    Said("dry-run", letter.pk, "--json")
+    shown = Said("show", letter.pk, "--json").json
+    page = Said("show", letter.pk)
+
+    lines = OperatorDecision.objects.order_by("pk")
+    assert [line.action for line in lines] == ["view_payload"] * 4
+    assert [line.detail["where"] for line in lines][:2] == ["shell", "shell, dry run"]
+    assert (lines[0].operator, lines[0].user_id, lines[0].letter) == ("olga", account.pk, letter)
+    assert lines[1].operator.endswith("(shell)")
+    assert shown["history"] == []
+    assert "view_payload" not in page.out
+
+
+def test_a_body_whose_look_cannot_be_written_down_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OperationalError("disk full")
+
+    letter = died(published(title="Secret"))
+    monkeypatch.setattr(OperatorDecision, "save", full)
+
+    for arguments in (["show"], ["show", "--json"], ["dry-run", "--json"]):
+        said = Said(arguments[0], letter.pk, *arguments[1:])
+        assert (said.code, said.out) == (1, "")
+
+
+def test_a_letter_is_corrected_by_a_file_or_by_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = as_bytes(event_bodies.published())
+    letter = died(good.replace(b'"revision": 3', b'"revision": "3"'), reason="MalformedEvent")
+    wrong = tmp_path / "wrong.json"
+    wrong.write_bytes(good.replace(b'"revision": 3', b'\n"revision": -3'))
+    too_large = tmp_path / "too_large.json"
+    too_large.write_bytes(b" " * 300_000)
+
+    refused = Said("correct", letter.pk, wrong)
+    told = Said("correct", letter.pk, too_large, "--json")
+    missing = Said("correct", letter.pk, tmp_path / "nothing.json")
+    assert OperatorDecision.objects.count() == 0
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good)))
+    done = Said("correct", letter.pk, "-", "--note", "a number", "--operator", "olga")
+
+    assert (refused.code, told.code, missing.code) == (1, 1, 2)
+    assert refused.err.startswith(f"{letter.pk}: line 2: ")
+    assert "at most 262144" in told.json[0]["said"]
+    assert "No such file" in missing.err
+    assert (done.code, done.out) == (0, f"{letter.pk}: Corrected and requeued.\n")
+    line = OperatorDecision.objects.get()
+    assert (line.action, line.operator, line.note) == ("correct", "olga", "a number")
+    assert bytes(OutboxMessage.objects.get().body) == good
+    again = Said("correct", letter.pk, wrong)
+    assert "already requeued by olga" in again.err
+    assert Said("correct", 10**9, wrong).code == 1
 
 
 def test_an_unknown_letter_is_exit_1() -> None:

@@ -3,36 +3,44 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import Error
+from django.db import DEFAULT_DB_ALIAS, Error
 from rich.console import Console
 
 from messaging import dead_letters, letter_documents
+from messaging.corrections import Problem, correct, problems
+from messaging.dead_letters import Answer
+from messaging.decision_log import Operator, entry
 from messaging.dry_run import dry_run
 from messaging.errors import TransientError
 from messaging.exit_codes import DONE, FAILED, MISUSED
+from messaging.json_strict import MAX_BODY_BYTES
 from messaging.letter_search import Selection
 from messaging.management import letter_pages
 from messaging.management.letter_deciding import Act, Deciding
 from messaging.management.letter_options import (
     add_decision,
     add_filters,
+    add_operator,
     letter_id,
     operator,
     selection,
 )
 from messaging.management.plain_failures import plain_failures
-from messaging.models import DeadLetter
+from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
+from messaging.patient_transactions import in_one_transaction
 
 SHOWN_LETTERS = 200
 ROWS_AT_ONCE = 500
 
 
 class Command(BaseCommand):
-    help = "List, show, try, requeue, discard and restore dead letters."
+    help = "List, show, try, requeue, correct, discard and restore dead letters."
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -47,6 +55,7 @@ class Command(BaseCommand):
             verb = verbs.add_parser(name, help=said)
             verb.add_argument("id", type=letter_id, metavar="ID")
             verb.add_argument("--json", action="store_true", help="one JSON object")
+            add_operator(verb)
         requeue = verbs.add_parser("requeue", help="send letters to their consumer again")
         requeue.add_argument(
             "--force",
@@ -55,6 +64,16 @@ class Command(BaseCommand):
         )
         requeue.add_argument("--note", default="", help="why")
         add_decision(requeue, state=DeadLetter.State.OPEN)
+        correcting = verbs.add_parser(
+            "correct", help="send another body under the same eventId in a letter's place"
+        )
+        correcting.add_argument("id", type=letter_id, metavar="ID")
+        correcting.add_argument("file", metavar="FILE", help="the whole body; - for standard input")
+        correcting.add_argument("--note", default="", help="why")
+        correcting.add_argument(
+            "--json", action="store_true", help="one JSON array on standard output"
+        )
+        add_operator(correcting)
         discard = verbs.add_parser("discard", help="settle letters without sending them")
         discard.add_argument("--reason", dest="why", required=True, type=_some_text, help="why")
         discard.add_argument(
@@ -76,9 +95,15 @@ class Command(BaseCommand):
                 case "list":
                     self._list(selection(options), as_json=options["json"])
                 case "show":
-                    self._show(self._letter(options["id"]), as_json=options["json"])
+                    letter = self._letter(options["id"])
+                    _write_down_look(letter, operator(options["operator"]), where="shell")
+                    self._show(letter, as_json=options["json"])
                 case "dry-run":
-                    self._dry_run(self._letter(options["id"]), as_json=options["json"])
+                    letter = self._letter(options["id"])
+                    _write_down_look(letter, operator(options["operator"]), where="shell, dry run")
+                    self._dry_run(letter, as_json=options["json"])
+                case "correct":
+                    self._correct(self._letter(options["id"]), options)
                 case _:
                     self._decide(verb, options)
 
@@ -114,6 +139,26 @@ class Command(BaseCommand):
                 self.stdout.write(line)
         if tried.outcome is None:
             sys.exit(FAILED)
+
+    def _correct(self, letter: DeadLetter, options: dict[str, Any]) -> None:
+        body = _read(options["file"])
+
+        def act(
+            ids: Sequence[int], *, operator: Operator, batch: OperatorBatch | None
+        ) -> list[Answer]:
+            faults = problems(letter, body) if letter.state == DeadLetter.State.OPEN else []
+            if faults:
+                said = "; ".join(_in_line(each) for each in faults)
+                return [Answer(letter.pk, done=False, said=said)]
+            return [correct(letter.pk, body, operator=operator, note=options["note"])]
+
+        by, note, quiet = operator(options["operator"]), options["note"], options["json"]
+        deciding = Deciding(self, "correct", act, by=by, note=note, quiet=quiet)
+        code = deciding.over_each([letter.pk])
+        if quiet:
+            deciding.write_json()
+        if code != DONE:
+            sys.exit(code)
 
     def _letter(self, letter_id: int) -> DeadLetter:
         letter = DeadLetter.objects.filter(pk=letter_id).first()
@@ -163,3 +208,25 @@ def _some_text(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("must say something")
     return text
+
+
+def _write_down_look(letter: DeadLetter, by: Operator, *, where: str) -> None:
+    """Before the body is shown: unseen rather than unlogged. Raises as `in_one_transaction`."""
+    line = entry(OperatorDecision.Action.VIEW_PAYLOAD, by, letter=letter, detail={"where": where})
+    in_one_transaction(line.save, using=DEFAULT_DB_ALIAS)
+
+
+def _read(name: str) -> bytes:
+    """No more than tells that it is too large."""
+    most = MAX_BODY_BYTES + 1
+    if name == "-":
+        return sys.stdin.buffer.read(most)
+    try:
+        with Path(name).open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}", returncode=MISUSED) from error
+
+
+def _in_line(problem: Problem) -> str:
+    return problem.said if problem.line is None else f"line {problem.line}: {problem.said}"
