@@ -36,6 +36,7 @@ class Deciding:
         self._quiet = quiet  # the answers go to standard output as JSON instead
         self._answers: list[Answer] = []
         self._done = self._refused = 0
+        self._was_stopped = False
 
     def over_each(self, ids: Sequence[int]) -> int:
         """Decide over these letters, a refusal of one not stopping the rest; the exit code."""
@@ -72,6 +73,7 @@ class Deciding:
         try:
             letters = letter_batches.letters_of(batch)
             code = self._decide(pieces(letters, newest=newest), batch=batch)
+            because = "stopped on request" if self._was_stopped else ""
         except (Error, TransientError) as error:
             because = sanitised(error)[:500]
             raise
@@ -108,6 +110,7 @@ class Deciding:
             for piece in some:
                 self._report(self._act(piece, operator=self._by, batch=batch), batch is None)
                 if lifetime.stopping:
+                    self._was_stopped = True
                     self._command.stderr.write("Stopped on request; the letters so far are done.")
                     break
         return FAILED if self._refused else DONE

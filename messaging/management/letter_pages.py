@@ -43,6 +43,8 @@ def letter_page(letter: DeadLetter) -> Iterator[str]:
     yield f"Letter {letter.pk} of {inert(letter.consumer)}: {letter.state}"
     yield _line("what", _what(letter))
     yield _line("event", letter.event_id or "")
+    if letter.awaited_event_id != letter.event_id:
+        yield _line("sent as", letter.awaited_event_id)
     yield _line("failure", f"{letter.reason}: {letter.error}" if letter.error else letter.reason)
     yield _line("where", letter.place)
     yield _line("attempt", "" if letter.attempt is None else letter.attempt)
