@@ -1,7 +1,7 @@
 """`make screenshots`: pictures of the main pages, into docs/screenshots/.
 
-A gunicorn of its own over a database of its own, filled with the samples; needs no broker. Exit
-3 where there is no Chromium.
+A gunicorn of its own over a database of its own, filled by dev.newsroom; needs no broker. Exit 3
+where there is no Chromium.
 """
 
 import os
@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from dev.chromium import ARGUMENTS, find_chromium
 from dev.free_ports import LOOPBACK, free_port
 
 PROJECT = Path(__file__).resolve().parent.parent
 PICTURES = PROJECT / "docs" / "screenshots"
+PASSWORD = "one for all who are in the pictures"
+FILL = f"from dev import newsroom; newsroom.fill(password={PASSWORD!r})"
 WIDE, NARROW = (1200, 760), (360, 640)
 CONFIGURATION = 3
 _START_SECONDS = 60
@@ -36,6 +38,8 @@ class Picture:
     size: tuple[int, int] = WIDE
     dark: bool = False
     language: str = "en"
+    who: str = ""
+    full: bool = False
 
 
 PAGES = (
@@ -44,6 +48,19 @@ PAGES = (
     Picture("catalog-narrow-russian", "/", size=NARROW, language="ru"),
     Picture("material", "/materials/article-107/"),
     Picture("tags", "/tags/"),
+    Picture("editor-list", "/editor/", who="ada"),
+    Picture("editor-draft", "/editor/article-107/edit/", who="ada"),
+    Picture("editor-publish-dark", "/editor/article-103/publish/", dark=True, who="ada"),
+    Picture("editor-delivery", "/editor/article-109/history/", who="ada"),
+    Picture(
+        "editor-delivery-narrow-russian",
+        "/editor/article-105/history/",
+        size=NARROW,
+        language="ru",
+        who="ada",
+        full=True,
+    ),
+    Picture("editor-schedule", "/editor/article-114/schedule/", who="ada"),
 )
 
 
@@ -60,33 +77,12 @@ def main() -> int:
         }
         for command in (
             ["manage.py", "migrate", "--verbosity=0"],
-            ["manage.py", "import_materials", "samples", "--publish"],
-            ["-m", "dev.screenshots", "deliver"],
+            ["manage.py", "shell", "--verbosity=0", f"--command={FILL}"],
         ):
             subprocess.run([sys.executable, *command], cwd=PROJECT, env=environment, check=True)
         with _serving(environment) as address:
             _take(chromium, address)
     return 0
-
-
-def deliver() -> None:
-    """What the outbox holds, into the catalog at once, as its consumer would apply it."""
-    from catalogsite.start import read_settings
-
-    read_settings(serves_pages=False)
-    import django
-
-    django.setup()
-    from django.db import DEFAULT_DB_ALIAS, transaction
-
-    from materials.catalog.projection import apply
-    from messaging import registry
-    from messaging.envelope import decode
-    from messaging.models import OutboxMessage
-
-    bodies = OutboxMessage.objects.order_by("pk").values_list("body", flat=True)
-    with transaction.atomic():
-        apply([decode(bytes(body), registry.event_types()) for body in bodies], DEFAULT_DB_ALIAS)
 
 
 def _take(chromium: Path, address: str) -> None:
@@ -101,11 +97,22 @@ def _take(chromium: Path, address: str) -> None:
                 color_scheme="dark" if picture.dark else "light",
                 locale=picture.language,
             )
+            if picture.who:
+                _sign_in(page, picture.who)
             page.goto(picture.path)
-            page.screenshot(path=PICTURES / f"{picture.name}.png")
+            page.wait_for_load_state("networkidle")
+            page.screenshot(path=PICTURES / f"{picture.name}.png", full_page=picture.full)
             print(f"docs/screenshots/{picture.name}.png")
             page.close()
         browser.close()
+
+
+def _sign_in(page: Page, who: str) -> None:
+    page.goto("/accounts/login/")
+    page.locator("#id_username").fill(who)
+    page.locator("#id_password").fill(PASSWORD)
+    page.locator("main button").click()
+    page.wait_for_url("**/editor/")
 
 
 @contextmanager
@@ -132,7 +139,4 @@ def _await_listening(process: "subprocess.Popen[bytes]", port: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["deliver"]:
-        deliver()
-    else:
-        sys.exit(main())
+    sys.exit(main())

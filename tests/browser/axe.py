@@ -26,3 +26,18 @@ def faults(page: Page, options: Options = EVERYTHING) -> list[str]:
         for violation in found["violations"]
         for node in violation["nodes"]
     ]
+
+
+def faults_everywhere(page: Page, *, wide: int = 1280, narrow: int = 360) -> list[str]:
+    """The same on a wide screen by day and on a narrow one by night, which must hold the page."""
+    height = 800
+    found = faults(page)
+    page.set_viewport_size({"width": narrow, "height": height})
+    # As the visitor's choice is served; a change of the system's colours takes some frames.
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    found += faults(page)
+    if (width := page.evaluate("document.documentElement.scrollWidth")) > narrow:
+        found.append(f"{page.url} is {width} wide on a screen of {narrow}")
+    page.set_viewport_size({"width": wide, "height": height})
+    page.evaluate("delete document.documentElement.dataset.theme")
+    return found

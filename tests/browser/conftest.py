@@ -1,18 +1,25 @@
 """Debian's Chromium, started once a worker, and windows into the running site."""
 
+import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from dev.chromium import ARGUMENTS, find_chromium
 from dev.free_ports import LOOPBACK
+from tests.browser.whole_house import WholeHouse, house
 from tests.catalogsite.server import serving
 from tests.environment import PROJECT, clean_environment
 from tests.missing_service import missing
+from tests.processes.command import manage
+from tests.processes.database import sqlite_template
+
+__all__ = ["house"]
 
 # A page of a real server answers within this, also on a machine under load.
 PATIENCE_MS = 15_000
@@ -23,16 +30,27 @@ OpenWindow = Callable[..., Page]
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a gunicorn of its own over a filled catalog, on SQLite."""
-    folder = tmp_path_factory.mktemp("site")
+    with _serving_what(fill="tests.browser.shelf", folder=tmp_path_factory.mktemp("site")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def newsroom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of another one, of editors who are busy with everything (dev.newsroom)."""
+    with _serving_what(fill="dev.newsroom", folder=tmp_path_factory.mktemp("newsroom")) as url:
+        yield url
+
+
+@contextmanager
+def _serving_what(*, fill: str, folder: Path) -> Iterator[str]:
     database = {"DATABASE_URL": f"sqlite:///{folder}/pages.sqlite3", "SECRET_KEY": "k" * 50}
-    fill = "from tests.browser import shelf; shelf.fill()"
-    for command in (["migrate", "--verbosity=0"], ["shell", "--verbosity=0", "--command", fill]):
-        subprocess.run(
-            [sys.executable, "manage.py", *command],
-            cwd=PROJECT,
-            env=clean_environment() | database,
-            check=True,
-        )
+    shutil.copyfile(sqlite_template(), folder / "pages.sqlite3")
+    subprocess.run(
+        manage("shell", "--verbosity=0", f"--command=import {fill} as it; it.fill()"),
+        cwd=PROJECT,
+        env=clean_environment() | database,
+        check=True,
+    )
     with serving(folder) as server:
         yield f"http://{LOOPBACK}:{server.port}"
 
@@ -46,6 +64,7 @@ def chromium() -> Iterator[Browser]:
     if path is None:
         missing("Chromium (Debian, Ubuntu: apt-get install chromium)")
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE_MS)
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         yield browser
         browser.close()
@@ -53,16 +72,37 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def window(chromium: Browser, site: str) -> Iterator[OpenWindow]:
-    """`window(width=…, dark=…, javascript=…, language=…)`: a page of a new, clean profile.
+    """`window(width=…, dark=…, javascript=…, language=…, zone=…)`: a page of a clean profile.
 
     The test fails when a page asks another host for anything, breaks the content security
     policy or throws in its script.
     """
+    yield from _windows(chromium, site)
+
+
+@pytest.fixture
+def desk(chromium: Browser, house: WholeHouse) -> Iterator[OpenWindow]:
+    """The same, in front of the whole house."""
+    yield from _windows(chromium, house.address)
+
+
+@pytest.fixture
+def seat(chromium: Browser, newsroom: str) -> Iterator[OpenWindow]:
+    """The same, in the newsroom."""
+    yield from _windows(chromium, newsroom)
+
+
+def _windows(chromium: Browser, site: str) -> Iterator[OpenWindow]:
     contexts: list[BrowserContext] = []
     faults: list[str] = []
 
     def open_window(
-        *, width: int = 1280, dark: bool = False, javascript: bool = True, language: str = "en"
+        *,
+        width: int = 1280,
+        dark: bool = False,
+        javascript: bool = True,
+        language: str = "en",
+        zone: str = "Europe/Berlin",
     ) -> Page:
         context = chromium.new_context(
             base_url=site,
@@ -70,6 +110,7 @@ def window(chromium: Browser, site: str) -> Iterator[OpenWindow]:
             color_scheme="dark" if dark else "light",
             java_script_enabled=javascript,
             locale=language,
+            timezone_id=zone,
             reduced_motion="reduce",
         )
         context.set_default_timeout(PATIENCE_MS)

@@ -7,6 +7,7 @@ from playwright.sync_api import Page
 
 from tests.browser import axe
 from tests.browser.conftest import OpenWindow
+from tests.browser.keyboard import assert_visible_focus, focused, tab_to
 
 pytestmark = pytest.mark.any_database
 
@@ -90,12 +91,7 @@ def test_whoever_tabs_sees_where_they_are(window: OpenWindow) -> None:
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement === document.body"):
             break
-        outline = page.evaluate(
-            "(s => [s.outlineStyle, parseFloat(s.outlineWidth)])"
-            "(getComputedStyle(document.activeElement))"
-        )
-        assert outline[0] != "none", focused(page)
-        assert outline[1] >= 2, focused(page)
+        assert_visible_focus(page)
 
 
 def test_print_leaves_out_what_paper_cannot_do(window: OpenWindow) -> None:
@@ -110,19 +106,3 @@ def test_print_leaves_out_what_paper_cannot_do(window: OpenWindow) -> None:
     assert page.evaluate(colours) == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
     muted = page.evaluate("getComputedStyle(document.querySelector('.meta')).color")
     assert muted == "rgb(92, 88, 80)"
-
-
-def focused(page: Page) -> str:
-    """The name or the text of what has the focus."""
-    text: str = page.evaluate(
-        "(e => e.getAttribute('name') || e.innerText || e.tagName)(document.activeElement)"
-    )
-    return text.strip()
-
-
-def tab_to(page: Page, wanted: str, *, backwards: bool = False) -> None:
-    for _ in range(80):
-        page.keyboard.press("Shift+Tab" if backwards else "Tab")
-        if focused(page) == wanted:
-            return
-    raise AssertionError(f"the keyboard does not reach {wanted}")

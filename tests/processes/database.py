@@ -28,12 +28,24 @@ def fresh_database(run_url: str, *, name: str = "") -> str:
     name = name or f"d{uuid.uuid4().hex[:12]}"
     if run_url.startswith("sqlite:"):
         path = run_folder() / f"{name}.sqlite3"
-        shutil.copyfile(_sqlite_template(), path)
+        shutil.copyfile(sqlite_template(), path)
         return f"sqlite:///{path}"
     template = _postgres_template(run_url)
     _execute(run_url, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     _execute(run_url, f"CREATE DATABASE {name} TEMPLATE {template}")
     return _with_database(run_url, name)
+
+
+def sqlite_template() -> Path:
+    """A migrated file to copy; nobody works on it."""
+    path = run_folder() / "template.sqlite3"
+    with locked(run_folder() / "template.lock"):
+        if not path.exists():
+            draft = path.with_name("template-draft.sqlite3")
+            draft.unlink(missing_ok=True)
+            migrate(f"sqlite:///{draft}")
+            draft.rename(path)
+    return path
 
 
 def empty_database(run_url: str) -> str:
@@ -95,17 +107,6 @@ def _let_go() -> None:
     """The next look at the connection makes a new one, of the kind that the settings then name."""
     connections["default"].close()
     del connections["default"]
-
-
-def _sqlite_template() -> Path:
-    path = run_folder() / "template.sqlite3"
-    with locked(run_folder() / "template.lock"):
-        if not path.exists():
-            draft = path.with_name("template-draft.sqlite3")
-            draft.unlink(missing_ok=True)
-            migrate(f"sqlite:///{draft}")
-            draft.rename(path)
-    return path
 
 
 def _postgres_template(run_url: str) -> str:
