@@ -37,6 +37,9 @@ class Schedule(models.Model):
     due_at = models.DateTimeField()
     zone = models.CharField(max_length=64, help_text="The time zone in which it was set.")
     reason = models.CharField(max_length=500, blank=True)
+    version = models.PositiveBigIntegerField(
+        default=0, help_text="The draft's version that the planner saw; 0 where it was not kept."
+    )
     state = models.CharField(max_length=9, choices=State, default=State.PENDING)
     said = models.CharField(
         max_length=500, blank=True, help_text="Why it failed, or who cancelled it."

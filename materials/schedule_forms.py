@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from materials.forms import WithdrawForm
+from materials.forms import WithdrawForm, version_in
 from materials.models import Schedule
 
 ZONE_COOKIE = "zone"
@@ -29,6 +29,7 @@ class ScheduleForm(WithdrawForm):
         widget=forms.TextInput(attrs={"type": "datetime-local", "step": "1"}),
     )
     zone = forms.CharField(label=_("Time zone"), required=False, widget=forms.Select)
+    version = forms.CharField(required=False, widget=forms.HiddenInput)
     field_order = ("when", "zone", "reason")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -38,11 +39,19 @@ class ScheduleForm(WithdrawForm):
         widget.choices = [(name, name.replace("_", " ")) for name in _zones()]
 
     @classmethod
-    def of(cls, planned: Schedule | None, request: HttpRequest) -> "ScheduleForm":
-        """The form of what is planned, or of nothing yet, in the zone that was used last."""
+    def of(
+        cls, planned: Schedule | None, request: HttpRequest, *, draft_version: int
+    ) -> "ScheduleForm":
+        """The form of what is planned, or of nothing yet, in the zone that was used last.
+
+        `?version=` says which version of the draft was looked at before; else it is the one
+        that was planned, or this one.
+        """
         kept = request.COOKIES.get(ZONE_COOKIE, "")
+        seen = version_in(request.GET.get("version", ""))
         if planned is None:
-            form = cls(initial={"zone": kept if kept in _zones() else settings.TIME_ZONE})
+            zone = kept if kept in _zones() else settings.TIME_ZONE
+            form = cls(initial={"zone": zone, "version": seen or draft_version})
             if kept not in _zones():
                 form.fields["zone"].widget.attrs["data-zone"] = "guess"
             return form
@@ -51,6 +60,7 @@ class ScheduleForm(WithdrawForm):
             "when": local.strftime("%Y-%m-%dT%H:%M:%S"),
             "zone": planned.zone,
             "reason": planned.reason,
+            "version": seen or planned.version,
         }
         return cls(initial=initial)
 
@@ -59,6 +69,11 @@ class ScheduleForm(WithdrawForm):
         if zone not in _zones():
             raise ValidationError(_("Choose a time zone from the list."))
         return zone
+
+    def clean_version(self) -> int | None:
+        """None where the form does not say."""
+        text = self.cleaned_data["version"]
+        return version_in(text) if text else None
 
     def clean(self) -> dict[str, Any]:
         """Turn the moment of that zone into the instant; a clock change may leave no such one."""

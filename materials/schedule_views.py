@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import cast
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
@@ -30,7 +31,9 @@ def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
         raise PermissionDenied
     material = get_object_or_404(Material, material_id=material_id)
     if request.method != "POST":
-        return _page(request, material, act, ScheduleForm.of(_planned(material, act), request))
+        planned = _planned(material, act)
+        form = ScheduleForm.of(planned, request, draft_version=material.version)
+        return _page(request, material, act, form)
     form = ScheduleForm(request.POST)
     if form.is_valid():
         try:
@@ -40,6 +43,7 @@ def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
                 due_at=form.cleaned_data["when"],
                 zone=form.cleaned_data["zone"],
                 reason=form.cleaned_data["reason"],
+                version=form.cleaned_data["version"],
                 user=cast(User, request.user),
             )
         except UnknownMaterial as refusal:
@@ -50,7 +54,12 @@ def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
             messages.success(request, _said(material, planned))
             response = redirect("materials:history", material_id)
             response.set_cookie(
-                ZONE_COOKIE, planned.zone, max_age=365 * 24 * 3600, samesite="Lax", httponly=True
+                ZONE_COOKIE,
+                planned.zone,
+                max_age=365 * 24 * 3600,
+                secure=settings.SESSION_COOKIE_SECURE,
+                samesite="Lax",
+                httponly=True,
             )
             return response
     return _page(request, material, act, form, status=422)

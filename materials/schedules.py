@@ -3,6 +3,9 @@
 A schedule is one row. Whoever carries it out holds that row for the transaction that also holds
 the act, so the act and its end state stand or fall together: several runners, and one that was
 stopped half-way, carry it out once.
+
+A draft may be edited until then, and goes as it stands then: a plan keeps the version that its
+planner saw, and another one goes only if whoever saved it last may publish.
 """
 
 from collections.abc import Collection
@@ -15,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from materials import actions
 from materials.content import reason_faults, tidied_reason
-from materials.locking import one_transaction
+from materials.locking import lock, one_transaction
 from materials.models import Material, Schedule, is_material_id
 from materials.refusals import (
     ActionRefused,
@@ -32,10 +35,18 @@ RIGHTS = {
 
 
 def plan(
-    material_id: str, *, act: str, due_at: datetime, zone: str, user: User, reason: str = ""
+    material_id: str,
+    *,
+    act: str,
+    due_at: datetime,
+    zone: str,
+    user: User,
+    reason: str = "",
+    version: int | None = None,
 ) -> Schedule:
     """Set the time of the act, or change it where one is set already.
 
+    `version` is the draft's version that the planner saw, the one that stands now if not given.
     Raises InvalidMaterial for the moment or the reason, UnknownMaterial.
     """
     reason = tidied_reason(reason) if act == Schedule.Act.WITHDRAW else ""
@@ -44,12 +55,12 @@ def plan(
         faults["when"] = [_("That moment has passed. Give a later one.")]
     if any(faults.values()):
         raise InvalidMaterial({field: found for field, found in faults.items() if found})
-    if not is_material_id(material_id) or not _exists(material_id):
-        raise UnknownMaterial(_("There is no material “%s”.") % ascii(material_id)[1:-1])
+    standing = _draft_version(material_id)
     values = {
         "due_at": due_at,
         "zone": zone,
         "reason": reason,
+        "version": standing if version is None else min(version, standing),
         "actor": user.get_username(),
         "user": user,
     }
@@ -77,8 +88,8 @@ def cancel(number: int, *, actor: str) -> Schedule:
 def carry_out_next(*, now: datetime, passing_over: Collection[int] = ()) -> Schedule | None:
     """Carry out the earliest that is due and that nobody else has in hand; None where none is.
 
-    What is refused is kept as failed, with the sentence. Raises TryAgain, and the database's
-    errors: then nothing has changed.
+    What is refused is kept as failed, with the sentence. Raises ScheduleBusy, and the
+    database's errors: then nothing has changed.
     """
     with transaction.atomic():
         due = Schedule.objects.pending().filter(due_at__lte=now).exclude(pk__in=passing_over)
@@ -116,9 +127,22 @@ def _act(planned: Schedule) -> None:
     if user is None or not user.has_perm(RIGHTS[Schedule.Act(planned.act)]):
         raise NotScheduled(_("%s has no right to do this any more.") % planned.actor)
     if planned.act == Schedule.Act.PUBLISH:
+        _refuse_draft_of_somebody_without_the_right(planned)
         actions.publish(planned.material_id, actor=planned.actor, user=user)
     else:
         actions.withdraw(planned.material_id, reason=planned.reason, actor=planned.actor, user=user)
+
+
+def _refuse_draft_of_somebody_without_the_right(planned: Schedule) -> None:
+    material = lock(planned.material_id)
+    if material.version == planned.version:
+        return
+    author = User.objects.filter(username=material.updated_by).first()
+    if author is None or not author.has_perm(RIGHTS[Schedule.Act.PUBLISH]):
+        raise NotScheduled(
+            _("%s changed the draft after this was planned and has no right to publish it.")
+            % material.updated_by
+        )
 
 
 def _settle(planned: Schedule, state: str, *, said: str = "") -> None:
@@ -128,5 +152,8 @@ def _settle(planned: Schedule, state: str, *, said: str = "") -> None:
     planned.save(update_fields=["state", "said", "settled_at"])
 
 
-def _exists(material_id: str) -> bool:
-    return Material.objects.filter(material_id=material_id).exists()
+def _draft_version(material_id: str) -> int:
+    found = Material.objects.filter(material_id=material_id) if is_material_id(material_id) else ()
+    for material in found:
+        return material.version
+    raise UnknownMaterial(_("There is no material “%s”.") % ascii(material_id)[1:-1])

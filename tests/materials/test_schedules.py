@@ -101,16 +101,28 @@ def test_only_what_is_there_can_be_planned(ada: User, material_id: str) -> None:
         )
 
 
-def test_what_is_done_or_cancelled_cannot_be_cancelled(ada: User) -> None:
+@pytest.mark.parametrize("end", ["done", "failed", "cancelled"])
+def test_what_has_ended_can_neither_be_cancelled_nor_happens_again(ada: User, end: str) -> None:
     draft()
     planned = plan(ada)
-    schedules.cancel(planned.pk, actor="ada")
+    if end == "cancelled":
+        schedules.cancel(planned.pk, actor="ada")
+    else:
+        make_due()
+        if end == "failed":
+            actions.publish("article-107", actor="grace")
+        run_once()
+    planned.refresh_from_db()
+    assert planned.state == end
+    happened = facts()
 
     with pytest.raises(NotScheduled):
         schedules.cancel(planned.pk, actor="ada")
     make_due()
     assert run_once() == DONE
-    assert facts() == []
+    assert facts() == happened
+    planned.refresh_from_db()
+    assert planned.state == end
 
 
 # --- carrying out ------------------------------------------------------------------------------
@@ -147,12 +159,66 @@ def test_what_is_due_happens_under_the_name_of_who_planned_it(ada: User) -> None
 def test_the_draft_is_published_as_it_stands_then(ada: User) -> None:
     draft(title="Before")
     plan(ada)
+    person("change", "publish", username="grace")
     actions.edit("article-107", title="After", actor="grace")
     make_due()
 
-    run_once()
-
+    assert run_once() == DONE
     assert Revision.objects.get().title == "After"
+
+
+def test_an_edit_after_planning_by_somebody_who_may_not_publish_does_not_go(ada: User) -> None:
+    draft(title="Seen")
+    planned = plan(ada)
+    person("change", username="author")
+    actions.edit("article-107", title="Slipped in", actor="author")
+    make_due()
+
+    assert run_once() == FAILED
+    assert facts() == []
+    planned.refresh_from_db()
+    assert planned.state == "failed"
+    assert "author changed the draft after this was planned" in planned.said
+
+
+def test_what_was_changed_before_planning_goes_whoever_wrote_it(ada: User) -> None:
+    draft(title="Before")
+    plan(ada)
+    actions.edit("article-107", title="After", actor="author without the right")
+    plan(ada, hours=2)
+    make_due()
+
+    assert run_once() == DONE
+    assert Revision.objects.get().title == "After"
+
+
+def test_a_change_that_was_not_on_the_page_when_its_time_was_set_was_not_planned(
+    editor: Client,
+) -> None:
+    draft(title="Seen")
+    page = editor.get("/editor/article-107/publish/").content.decode()
+    assert "?act=publish&amp;version=1" in page
+    actions.edit("article-107", title="Slipped in", actor="author")
+    link = "/editor/article-107/schedule/?act=publish&version=1"
+    fields = {"act": "publish", "when": "2999-07-01T12:00:00", "zone": "UTC"}
+    fields["version"] = editor.get(link).context["form"]["version"].value()
+    editor.post("/editor/article-107/schedule/", fields)
+    # Changing the time without having looked at the draft again makes nothing seen.
+    again = editor.get("/editor/article-107/schedule/?act=publish").context["form"]
+    editor.post("/editor/article-107/schedule/", fields | {"version": again["version"].value()})
+    make_due()
+
+    assert run_once() == FAILED
+    assert "author changed the draft" in Schedule.objects.get().said
+
+
+@pytest.mark.parametrize(("version", "kept"), [("", 1), ("x", 0), ("9" * 19, 1), ("\x00", 0)])
+def test_odd_versions_in_the_form_are_no_error(editor: Client, version: str, kept: int) -> None:
+    draft()
+    fields = {"act": "publish", "when": "2999-07-01T12:00:00", "zone": "UTC", "version": version}
+
+    assert editor.post("/editor/article-107/schedule/", fields).status_code == 302
+    assert Schedule.objects.get().version == kept
 
 
 def test_what_is_refused_is_kept_with_the_sentence_and_holds_nobody_up(ada: User) -> None:
