@@ -1,21 +1,24 @@
 """What a material says: the value that drafts, revisions and events share, and its limits.
 
-The limits are the event contract's, checked here so that an editor learns of them beside the
+The limits are the event contract's, the language's but for one, checked here so that an editor learns of them beside the
 field, long before an event is built; both databases then accept whatever passes.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from django.utils.translation import gettext as _
-from msgspec import ValidationError, convert
+from msgspec import Meta, ValidationError, convert
 
 from materials.events import Language
 
 TITLE_LIMIT = 200
 SUMMARY_LIMIT = 500
 BODY_LIMIT = 200_000
+# The event contract sets none. 35 characters hold every tag in use; RFC 5646, section 4.4.1.
+LANGUAGE_LIMIT = 35
 REASON_LIMIT = 500
 TAG_LIMIT = 50
 TAGS_LIMIT = 20
@@ -97,7 +100,7 @@ def _text_faults(text: str, *, limit: int) -> Iterator[str]:
 def _language_faults(language: str) -> Iterator[str]:
     try:
         if language:
-            convert(language, Language)
+            convert(language, Annotated[Language, Meta(max_length=LANGUAGE_LIMIT)])
     except ValidationError:
         yield _("Give the language as a BCP 47 tag, such as “en”, “ru” or “pt-BR”.")
 

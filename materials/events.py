@@ -1,6 +1,6 @@
 """What the source tells the world: the data of each event type, and building an event.
 
-Consumers import the types from here; only `materials.actions` builds events.
+Consumers import the types from here; the source builds its events by `materials.facts` alone.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,7 @@ Title = Annotated[
 ]
 Summary = Annotated[str, Meta(max_length=500)]
 Body = Annotated[str, Meta(max_length=200_000, description="Markdown.")]
-# 35 characters hold every language tag in use; RFC 5646, section 4.4.1, allows such a limit.
-Language = Annotated[str, Meta(max_length=35, pattern=_LANGUAGE_TAG, description="BCP 47.")]
+Language = Annotated[str, Meta(pattern=_LANGUAGE_TAG, description="BCP 47.")]
 Tag = Annotated[str, Meta(min_length=1, max_length=50)]
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=20)]
 Reason = Annotated[str, Meta(max_length=500)]

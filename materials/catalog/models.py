@@ -49,7 +49,7 @@ class CatalogEntry(models.Model):
     title = models.CharField(max_length=200, blank=True)
     summary = models.CharField(max_length=500, blank=True)
     body = models.TextField(blank=True, help_text="Markdown.")
-    language = models.CharField(max_length=35, blank=True, help_text="BCP 47; empty: not said.")
+    language = models.TextField(blank=True, help_text="BCP 47; empty: not said.")
     tags = models.JSONField(default=list, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)

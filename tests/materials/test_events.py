@@ -59,6 +59,31 @@ def test_what_an_editor_left_open_is_left_out() -> None:
     assert document["data"] == {"title": "t", "summary": "", "body": ""}
 
 
+@pytest.mark.parametrize(
+    "tag",
+    [
+        "zh-cmn-Hans-CN-x-" + "-".join(["abcdefgh"] * 4),
+        "en-" + "-".join(["abcdefgh"] * 2000),  # variants
+        "en-" + "-".join(f"{letter}-12345678" for letter in "abcdefghijklmnopqrstuvwyz"),
+        "x-" + "-".join(["a1"] * 20_000),
+    ],
+    ids=["private use", "variants", "extensions", "nothing but private use"],
+)
+def test_a_well_formed_language_tag_of_any_length_is_a_language(tag: str) -> None:
+    event = events.published(
+        material_id="a", revision=1, title="t", summary="", body="", language=tag
+    )
+
+    assert decode(event.body, registry.event_types()).data.language == tag
+
+
+def test_a_long_language_tag_with_one_wrong_subtag_is_refused_at_once() -> None:
+    tag = "en-" + "-".join(["abcdefgh"] * 20_000) + "-abcdefghi"
+
+    with pytest.raises(MalformedEvent, match="language"):
+        events.published(material_id="a", revision=1, title="t", summary="", body="", language=tag)
+
+
 def test_a_withdrawal_carries_its_reason() -> None:
     event = events.withdrawn(material_id="article-107", revision=8, reason="", actor="editor")
 

@@ -34,6 +34,7 @@ GOOD = [
     published(materialId="0.a_b-c", occurredAt="2026-01-02t03:04:05.123456789+05:30"),
     with_data(language="zh-Hant-TW", tags=["a"] * 20, summary="", body="", unknown=1),
     with_data(language="i-KLINGON", title="😀" * 200, tags=[]),
+    with_data(language="en-x-" + "-".join(["abcdefgh"] * 4)),
     withdrawn(),
     withdrawn(data={"reason": "", "unknown": []}),
 ]
@@ -67,7 +68,6 @@ BAD = [
     with_data(summary="x" * 501),
     with_data(body="x" * 200_001),
     with_data(language="en_GB"),
-    with_data(language="en-x-" + "-".join(["abcdefgh"] * 4)),
     with_data(tags=["a"] * 21),
     with_data(tags=["a" * 51]),
     with_data(tags=[""]),

@@ -51,3 +51,16 @@ def test_it_is_applied_and_found(client: Client, kind: str) -> None:
 
     assert entry("a").body == body
     assert client.get("/api/materials/?q=long").json()["count"] == 1
+
+
+@pytest.mark.django_db
+def test_a_language_tag_of_any_length_is_kept_and_shown(client: Client) -> None:
+    tag = "en-x-" + "-".join(["abcdefgh"] * 20_000)
+
+    project(published("a", language=tag))
+
+    assert client.get("/api/materials/a/").json()["language"] == tag
+    assert client.get("/materials/a/").status_code == 200
+    assert client.get("/").status_code == 200
+    assert client.get("/languages/").status_code == 200
+    assert client.get("/api/materials/?lang=en").json()["count"] == 1
