@@ -13,22 +13,18 @@ from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import conditional_page, require_safe
 
-from materials.catalog.counting import count
+from materials.catalog.counting import COUNTED_EACH_TIME, count, sorted_apart
 from materials.catalog.freshness import ask_before_reuse, date_by_entry
 from materials.catalog.models import CatalogEntry, CatalogQuerySet
 from materials.catalog.pages import PAGE_SIZE
+from materials.catalog.reading import for_reading
 from materials.catalog.selection import Selection
 
 LARGEST_PAGE_SIZE = 50
 
 
-# Exempt from CSRF, because nothing is changed here: a POST shall hear 405, not 403.
-@csrf_exempt
-@require_safe
-@conditional_page
+@for_reading
 def list_materials(request: HttpRequest) -> HttpResponse:
     """`{"count", "next", "results"}`: what is published, newest first."""
     try:
@@ -37,20 +33,18 @@ def list_materials(request: HttpRequest) -> HttpResponse:
         return _error(str(error), status=400)
     selection = Selection.from_query(request.GET)
     entries = selection.entries()
-    found = place.page_of(entries)
+    total = count(entries, name=repr(selection))
+    found = place.page_of(sorted_apart(entries) if total <= COUNTED_EACH_TIME else entries)
     following = None
     if len(found) > place.size:
         found.pop()
         query = selection.query_string(**place.following(found[-1]))
         following = request.build_absolute_uri(request.path + query)
     results = [_as_json(entry) for entry in found]
-    total = count(entries, name=repr(selection))
     return _json({"count": total, "next": following, "results": results})
 
 
-@csrf_exempt
-@require_safe
-@conditional_page
+@for_reading
 def show_material(request: HttpRequest, material_id: str) -> HttpResponse:
     """One published material; 404 where there is none, 410 where it was withdrawn."""
     entry = CatalogEntry.objects.find(material_id)

@@ -1,4 +1,4 @@
-"""How many entries there are, without counting a million of them for every reader."""
+"""How many entries there are, and what follows from it for asking."""
 
 import time
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from hashlib import sha256
 from typing import TypeVar
 
 from django.core.cache import cache
+from django.db.models.functions import Coalesce
 
 from materials.catalog.models import CatalogQuerySet
 
@@ -39,6 +40,14 @@ def count_a_few(entries: CatalogQuerySet, *, name: str) -> int:
     if few > COUNTED_EACH_TIME:
         cache.set(many, True, timeout=KEPT_SECONDS)
     return few
+
+
+def sorted_apart(few: CatalogQuerySet) -> CatalogQuerySet:
+    """The newest first, for at most 10 000 entries: by an expression that no index has.
+
+    A database that takes few for many would walk through the whole catalog in the index's order.
+    """
+    return few.order_by(Coalesce("published_at", "published_at").desc(), "material_id")
 
 
 def keep(work_out: Callable[[], Answer], *, name: str) -> Answer:

@@ -6,19 +6,18 @@ from xml.sax.saxutils import escape
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import conditional_page, require_safe
 
 from materials.catalog.counting import count
 from materials.catalog.freshness import ask_before_reuse, date_by_catalog
 from materials.catalog.models import CatalogEntry
+from materials.catalog.reading import for_reading
 
 # The most that sitemaps.org allows a file.
 ADDRESSES_A_FILE = 50_000
 _SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-@require_safe
-@conditional_page
+@for_reading
 def show_sitemap(request: HttpRequest) -> HttpResponse:
     """Every published material; where they are more than 50 000, an index of parts."""
     files = _files()
@@ -32,8 +31,7 @@ def show_sitemap(request: HttpRequest) -> HttpResponse:
     return _xml("sitemapindex", parts)
 
 
-@require_safe
-@conditional_page
+@for_reading
 def show_sitemap_part(request: HttpRequest, part: int) -> HttpResponse:
     """The materials of one part, the newest first; 404 past the last one."""
     if not 1 <= part <= _files():
@@ -41,7 +39,7 @@ def show_sitemap_part(request: HttpRequest, part: int) -> HttpResponse:
     return _addresses(request, part=part)
 
 
-@require_safe
+@for_reading
 def show_robots(request: HttpRequest) -> HttpResponse:
     """Everything public may be read; searches and the rooms of editors may not."""
     lines = (

@@ -7,10 +7,10 @@ from xml.etree.ElementTree import Element, SubElement
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language, gettext
-from django.views.decorators.http import conditional_page, require_safe
 
 from materials.catalog.freshness import ask_before_reuse, date_by_catalog
 from materials.catalog.models import CatalogEntry
+from materials.catalog.reading import for_reading
 from materials.catalog.selection import Selection
 
 ENTRIES = 30
@@ -18,8 +18,7 @@ _ATOM = "http://www.w3.org/2005/Atom"
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@require_safe
-@conditional_page
+@for_reading
 def show_feed(request: HttpRequest) -> HttpResponse:
     """The 30 newest that pass the filters of the page, each with its summary."""
     selection = Selection.from_query(request.GET)

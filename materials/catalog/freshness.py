@@ -21,7 +21,9 @@ def ask_before_reuse(response: HttpResponse) -> None:
 
 def ask_before_reuse_by_one_reader(response: HttpResponse, request: HttpRequest) -> None:
     """The same for a page, which follows the cookies; nobody shares that of someone signed in."""
-    patch_cache_control(response, no_cache=True, private=request.user.is_authenticated)
+    patch_cache_control(response, no_cache=True)
+    if request.user.is_authenticated:
+        patch_cache_control(response, private=True)
     patch_vary_headers(response, ["Cookie"])
 
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import cache_control
-from django.views.decorators.http import conditional_page, require_safe
 
 from materials.catalog.pages import PAGE_SIZE
+from materials.catalog.reading import for_reading
 
 
-@require_safe
-@conditional_page
+@for_reading
 @cache_control(max_age=3600)
 def show_document(request: HttpRequest) -> HttpResponse:
     """The document, with this server's own address in it."""

@@ -5,7 +5,7 @@ from typing import overload
 
 from django.core.paginator import Page, Paginator
 
-from materials.catalog.counting import COUNTED_EACH_TIME, count_a_few
+from materials.catalog.counting import COUNTED_EACH_TIME, count_a_few, sorted_apart
 from materials.catalog.models import CatalogEntry, CatalogQuerySet
 
 PAGE_SIZE = 20
@@ -27,8 +27,8 @@ class _Rows(Sequence[CatalogEntry]):
     """What the paginator counts and slices: first the ids, then the rows that have them."""
 
     def __init__(self, entries: CatalogQuerySet, *, name: str) -> None:
-        self._entries = entries
         found = count_a_few(entries, name=name)
+        self._entries = sorted_apart(entries) if found <= COUNTED_EACH_TIME else entries
         self._count = min(found, COUNTED_EACH_TIME)
         self.is_cut = found > COUNTED_EACH_TIME
 

@@ -297,30 +297,50 @@ def test_what_is_no_material_is_not_found(client: Client, path: str) -> None:
     assert "There is no such material" in response.content.decode()
 
 
-@pytest.mark.parametrize("path", ["/", "/materials/a/"])
+READABLE = ["/", "/materials/a/", "/tags/", "/languages/", "/feed.atom", "/sitemap.xml"]
+
+
+@pytest.mark.parametrize("path", [*READABLE, "/robots.txt", "/favicon.ico", "/api/openapi.json"])
 def test_pages_are_for_reading_alone(path: str) -> None:
     project(published("a"))
-    client = Client(enforce_csrf_checks=False)
+    client = Client(enforce_csrf_checks=True)
 
-    assert client.head(path).status_code == 200
+    assert client.head(path).status_code in (200, 302)
     assert client.head(path).content == b""
     for method in (client.post, client.put, client.patch, client.delete):
-        assert method(path).status_code == 405
+        response = method(path)
+        assert response.status_code == 405
+        assert set(response["Allow"].split(", ")) == {"GET", "HEAD"}
 
 
-@pytest.mark.parametrize("path", ["/", "/materials/a/"])
+@pytest.mark.parametrize("path", [*READABLE, "/api/materials/", "/api/materials/a/"])
 def test_a_page_that_has_not_changed_is_not_sent_again(client: Client, path: str) -> None:
-    project(published("a", title="First"))
+    project(published("a", title="First", tags=["x"], language="en"))
     tag = get(client, path)["ETag"]
 
     unchanged = get(client, path, **{"If-None-Match": tag})
-    project(published("a", 2, title="Second"))
+    asked = client.head(path)
+    asked_again = client.head(path, headers={"If-None-Match": tag})
+    project(withdrawn("a", 2))
     changed = get(client, path, **{"If-None-Match": tag})
 
     assert (unchanged.status_code, unchanged.content) == (304, b"")
-    assert changed.status_code == 200
+    assert (asked.status_code, asked["ETag"]) == (200, tag)
+    assert (asked_again.status_code, asked_again["ETag"]) == (304, tag)
+    assert changed.status_code in (200, 410)
     assert changed["ETag"] != tag
     assert "no-cache" in changed["Cache-Control"]
+
+
+@pytest.mark.parametrize("path", ["/", "/materials/a/", "/materials/b/", "/tags/", "/languages/"])
+def test_caches_are_told_to_ask_first_and_to_share_no_page_of_somebody_signed_in(
+    client: Client, path: str
+) -> None:
+    project(published("a"))
+
+    assert get(client, path)["Cache-Control"] == "no-cache"
+    client.force_login(User.objects.create_user("ada"))
+    assert get(client, path)["Cache-Control"] == "no-cache, private"
 
 
 def test_signing_in_changes_the_page_and_so_its_tag(client: Client) -> None:
