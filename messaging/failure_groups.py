@@ -40,7 +40,7 @@ def failure_groups(letters: DeadLetterQuerySet, *, most: int = 100) -> Sequence[
     rows = (
         letters.order_by()
         .values("consumer", "reason", "place")
-        .annotate(letters=Count("pk"), first=Min("first_died_at"), last=Max("died_at"))
+        .annotate(letters=Count("*"), first=Min("first_died_at"), last=Max("died_at"))
         .order_by("-letters", "consumer", "reason", "place")[:most]
     )
     return [

@@ -33,7 +33,8 @@ class CappedPaginator(AnyPaginator):
     def count(self) -> int:
         rows: Any = self.object_list
         if isinstance(rows, QuerySet):
-            return rows.order_by()[: self.MOST].count()
+            # Without what the rows are annotated with, which would be worked out for each.
+            return rows.order_by().values("pk")[: self.MOST].count()
         return min(len(rows), self.MOST)
 
 

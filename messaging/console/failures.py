@@ -87,7 +87,7 @@ def _trends(letters: DeadLetterQuerySet) -> dict[_Key, dict[datetime, int]]:
         .order_by()
         .annotate(hour=TruncHour("died_at"))
         .values("consumer", "reason", "place", "hour")
-        .annotate(count=Count("pk"))
+        .annotate(count=Count("*"))
     )
     found: dict[_Key, dict[datetime, int]] = {}
     for row in rows:

@@ -1,5 +1,6 @@
 """The list of dead letters, and the way to every other page about them."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -35,18 +37,30 @@ from messaging.models import DeadLetter
 from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin
 from messaging.standing import with_standing
 
-# Where a request keeps the selection that its search comes down to.
-_REACH = "letters_within_reach"
+# Where a request keeps the selection that its search comes down to, and what it has found.
+_REACH, _FOUND = "letters_within_reach", "letters_found"
 
 
 class LetterPaginator(CappedPaginator):
-    """Looks up where the letters of a page stand for that page alone, not for all before it."""
+    """Looks up where the letters of a page stand for that page alone, not for all before it.
+
+    `found` are the ids of all of them in their order, where a search has found them already.
+    """
+
+    def __init__(self, *args: Any, found: Sequence[int] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._found = found
+
+    @cached_property
+    def count(self) -> int:
+        return super().count if self._found is None else min(len(self._found), self.MOST)
 
     def page(self, number: Any) -> Any:
         number = self.validate_number(number)
-        start = (number - 1) * self.per_page
         rows: Any = self.object_list
-        ids = rows.values_list("pk", flat=True)[start : start + self.per_page]
+        every = rows.values_list("pk", flat=True) if self._found is None else self._found
+        start = (number - 1) * self.per_page
+        ids = every[start : start + self.per_page]
         letters = DeadLetter.objects.without_payload().filter(pk__in=list(ids))
         return Page(with_standing(letters).order_by("-died_at", "-id"), number, self)
 
@@ -83,8 +97,6 @@ class LetterAdmin(ReadOnlyAdmin):
         ]
         return [*own, *super().get_urls()]
 
-    paginator = LetterPaginator
-
     def get_queryset(self, request: HttpRequest) -> QuerySet[DeadLetter]:
         letters = DeadLetter.objects.without_payload()
         return with_standing(letters).order_by(*self.ordering)
@@ -99,8 +111,14 @@ class LetterAdmin(ReadOnlyAdmin):
         if not reach.text:
             return reach.letters(letters), False
         # Read once, not for the count and for the page.
-        found = reach.letters(DeadLetter.objects.order_by()).values_list("pk", flat=True)
-        return letters.filter(pk__in=list(found)), False
+        found = reach.letters(DeadLetter.objects.order_by(*self.ordering))
+        ids = list(found.values_list("pk", flat=True))
+        setattr(request, _FOUND, ids)
+        return letters.filter(pk__in=ids), False
+
+    def get_paginator(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        found = getattr(request, _FOUND, None)
+        return LetterPaginator(*args, found=found, **options)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
