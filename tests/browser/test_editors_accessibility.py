@@ -81,6 +81,37 @@ def test_axe_finds_nothing_on_what_a_form_leads_to(seat: OpenWindow) -> None:
     assert found == []
 
 
+def test_the_longest_words_break_on_a_narrow_screen(seat: OpenWindow) -> None:
+    page = seat(width=360)
+    sign_in(page, "ada")
+    page.goto("/editor/new/")
+    for name, text in {
+        "material_id": "x" * 64,
+        "title": "Donau" + "dampfschifffahrts" * 11,
+        "summary": "kapitän" * 70,
+        "body": f"`{'w' * 300}`\n\n| a | b |\n|---|---|\n| long | {'w' * 200} |",
+        "tags": "w" * 50,
+    }.items():
+        page.locator(f"[name={name}]").fill(text)
+    expect(page.locator("#preview table")).to_be_visible()
+    page.get_by_role("button", name="Save as a draft").click()
+    expect(page.get_by_role("status").first).to_be_visible()
+
+    for path in (
+        *(
+            "edit/",
+            "publish/",
+            "schedule/",
+            "schedule/?act=withdraw",
+            "history/",
+            "compare/",
+            "../",
+        ),
+    ):
+        page.goto(f"/editor/{'x' * 64}/{path}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, page.url
+
+
 def test_axe_finds_nothing_on_pages_that_tell_of_an_error(seat: OpenWindow) -> None:
     page = seat()
     sign_in(page, "edgar")

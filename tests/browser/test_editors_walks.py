@@ -4,6 +4,7 @@ import re
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -75,6 +76,7 @@ def test_a_material_from_the_first_word_to_the_last(desk: OpenWindow) -> None:
     expect(page.get_by_role("status").first).to_contain_text("Revision 1 is the draft again.")
 
 
+@pytest.mark.any_database
 def test_of_two_editors_the_second_to_save_sees_what_changed_and_chooses(desk: OpenWindow) -> None:
     makers.draft("shared", title="Shared", body="One.\n\nTwo.")
     ada, grace = desk(), desk()
@@ -99,6 +101,7 @@ def test_of_two_editors_the_second_to_save_sees_what_changed_and_chooses(desk: O
     expect(ada.get_by_label("Text", exact=True)).to_have_value("One.\n\nTwo and a half. Three.")
 
 
+@pytest.mark.any_database
 def test_leaving_with_unsaved_changes_warns_and_a_double_click_is_one_event(
     desk: OpenWindow,
 ) -> None:
@@ -220,6 +223,7 @@ def test_an_open_timeline_says_what_waits_for_what_and_settles_by_itself(
     watch_arrive(page, 1)
 
 
+@pytest.mark.any_database
 def test_what_fails_for_a_time_tells_each_attempt_and_in_the_end_the_way_to_the_letter(
     desk: OpenWindow,
 ) -> None:
@@ -240,6 +244,7 @@ def test_what_fails_for_a_time_tells_each_attempt_and_in_the_end_the_way_to_the_
     expect(operator.get_by_role("main")).to_contain_text("SimulatedTransientError")
 
 
+@pytest.mark.any_database
 def test_the_keyboard_alone_writes_publishes_and_watches(desk: OpenWindow) -> None:
     page = desk()
     sign_in(page, "ada")
@@ -269,6 +274,7 @@ def test_the_keyboard_alone_writes_publishes_and_watches(desk: OpenWindow) -> No
     expect(page.get_by_role("row").filter(has_text="Keys")).to_contain_text("in the catalog")
 
 
+@pytest.mark.any_database
 def test_without_javascript_in_russian_on_a_phone_in_the_dark(desk: OpenWindow) -> None:
     page = desk(javascript=False, language="ru-RU", width=360, dark=True)
     page.on("load", lambda _: assert_fits(page))
