@@ -5,34 +5,26 @@ catalog's consumer. Bodies of sent rows are short: nothing reads them, only thei
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 
 from bench.database import Database
 from bench.stage import say
 
-TABLES = (
-    "messaging_outboxmessage",
-    "messaging_inboxreceipt",
-    "materials_material",
-    "catalog_entry",
-)
+WORKERS = 2
 
 
-def grow(database: Database, *, facts: int, materials: int) -> None:
+def grow(url: str, *, facts: int, materials: int) -> None:
     """Fill an empty, migrated database. `facts` is a multiple of `materials`."""
-    for statement in _SESSION:
-        database.run(statement)
-    with _without_indexes(database):
-        for what, statement in _ROWS.items():
-            began = time.monotonic()
-            database.run(statement.format(facts=facts, materials=materials, id=_EVENT_ID))
-            say(f"  {what} took {time.monotonic() - began:.0f} s")
-    began = time.monotonic()
-    for table in TABLES:
-        database.run(f"VACUUM (ANALYZE) {table}")
+    with ThreadPoolExecutor(WORKERS) as pool:
+        jobs = [
+            pool.submit(_fill, url, table, rows.format(facts=facts, materials=materials, id=_ID))
+            for table, rows in _ROWS.items()
+        ]
+        for job in jobs:
+            job.result()
+    database = Database(url)
     database.run("CHECKPOINT")
-    say(f"  vacuum took {time.monotonic() - began:.0f} s")
+    database.close()
 
 
 def material_of(number: int) -> str:
@@ -40,24 +32,31 @@ def material_of(number: int) -> str:
     return f"article-{number}"
 
 
-@contextmanager
-def _without_indexes(database: Database) -> Iterator[None]:
-    """Inside, the tables have their primary keys alone."""
-    again = []
-    for table in TABLES:
-        for name, definition in database.rows(_UNIQUE, table):
-            database.run(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
-            again.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
-        for name, definition in database.rows(_INDEXES, table, f"{table}_pkey"):
-            # What a foreign key leans on stays.
-            if not database.rows(_LEANED_ON, name):
-                database.run(f"DROP INDEX {name}")
-                again.append(definition)
-    yield
-    for statement in again:
-        began = time.monotonic()
+def _fill(url: str, table: str, rows: str) -> None:
+    database = Database(url)
+    began = time.monotonic()
+    for statement in _SESSION:
         database.run(statement)
-        say(f"  {time.monotonic() - began:4.0f} s  {statement[:80]}")
+    indexes = _take_indexes(database, table)
+    database.run(rows)
+    say(f"  rows of {table} took {time.monotonic() - began:.0f} s")
+    for statement in (*indexes, f"VACUUM (ANALYZE) {table}"):
+        database.run(statement)
+    say(f"  {table} took {time.monotonic() - began:.0f} s with its {len(indexes)} indexes")
+    database.close()
+
+
+def _take_indexes(database: Database, table: str) -> list[str]:
+    """Drop all but the primary key and what foreign keys lean on; the statements for later."""
+    again = []
+    for name, definition in database.rows(_UNIQUE, table):
+        database.run(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+        again.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition}")
+    for name, definition in database.rows(_INDEXES, table, f"{table}_pkey"):
+        if not database.rows(_LEANED_ON, name):
+            database.run(f"DROP INDEX {name}")
+            again.append(definition)
+    return again
 
 
 _SESSION = (
@@ -74,9 +73,25 @@ _INDEXES = "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s AND 
 _LEANED_ON = "SELECT 1 FROM pg_constraint WHERE conindid = %s::regclass"
 
 # Version 7 in form, rising, and older than any that is made today.
-_EVENT_ID = "('018f' || lpad(to_hex(n), 8, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid"
+_ID = "('018f' || lpad(to_hex(n), 8, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid"
 _ROWS = {
-    "materials": """
+    "messaging_outboxmessage": """
+        INSERT INTO messaging_outboxmessage (event_id, message_id, type, material_id, revision,
+            body, header_table, consumer, state, attempts, last_error, created_at, due_at, sent_at)
+        SELECT {id}, '', 'material.published', 'article-' || n % {materials},
+            n / {materials} + 1, 'sent long ago', '', '', 'sent', 0, '',
+            now() - interval '1 day', now() - interval '1 day', now() - interval '1 day'
+        FROM generate_series(0, {facts} - 1) AS n
+    """,
+    "messaging_inboxreceipt": """
+        INSERT INTO messaging_inboxreceipt (consumer, event_id, type, material_id, revision,
+            outcome, fingerprint, content_fingerprint, names_revision, duplicates)
+        SELECT 'catalog', {id}, 'material.published', 'article-' || n % {materials},
+            n / {materials} + 1, 'applied', decode(repeat('ab', 32), 'hex'),
+            decode(repeat('cd', 32), 'hex'), true, 0
+        FROM generate_series(0, {facts} - 1) AS n
+    """,
+    "materials_material": """
         INSERT INTO materials_material (material_id, title, summary, body, language, tags,
             version, state, revision, differs, search_key, created_by, created_at, updated_by,
             updated_at)
@@ -86,7 +101,7 @@ _ROWS = {
             'editor', now() - n * interval '1 second', 'editor', now() - n * interval '1 second'
         FROM generate_series(0, {materials} - 1) AS n
     """,
-    "the catalog": """
+    "catalog_entry": """
         INSERT INTO catalog_entry (material_id, revision, replaced_revision, visible, title,
             summary, body, language, tags, published_at, withdrawn_reason, event_id, words)
         SELECT 'article-' || n, {facts} / {materials}, {facts} / {materials} - 1, true,
@@ -95,21 +110,5 @@ _ROWS = {
             {id}, array_to_tsvector(ARRAY['title', 'w' || n % 7001, 'w' || n % 5003,
                 'w' || n % 3001, 'w' || n % 997, 'w' || n % 499, 'w' || n % 101, 'w' || n % 11])
         FROM generate_series(0, {materials} - 1) AS n
-    """,
-    "sent outbox rows": """
-        INSERT INTO messaging_outboxmessage (event_id, message_id, type, material_id, revision,
-            body, header_table, consumer, state, attempts, last_error, created_at, due_at, sent_at)
-        SELECT {id}, '', 'material.published', 'article-' || n % {materials},
-            n / {materials} + 1, 'sent long ago', '', '', 'sent', 0, '',
-            now() - interval '1 day', now() - interval '1 day', now() - interval '1 day'
-        FROM generate_series(0, {facts} - 1) AS n
-    """,
-    "receipts": """
-        INSERT INTO messaging_inboxreceipt (consumer, event_id, type, material_id, revision,
-            outcome, fingerprint, content_fingerprint, names_revision, duplicates)
-        SELECT 'catalog', {id}, 'material.published', 'article-' || n % {materials},
-            n / {materials} + 1, 'applied', decode(repeat('ab', 32), 'hex'),
-            decode(repeat('cd', 32), 'hex'), true, 0
-        FROM generate_series(0, {facts} - 1) AS n
     """,
 }

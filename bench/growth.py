@@ -50,8 +50,9 @@ class Growth:
             )
             queue = line.topology.main("catalog")
             filling = aside.submit(fill_queue, waiting["AMQP_URL"], messages, queue)
-            self._grow(small, facts=ACTIVE * self._revisions, materials=ACTIVE)
-            self._grow(large, facts=self.facts, materials=self.materials)
+            say(f"making {self.facts} facts of {self.materials} materials")
+            grow(small, facts=ACTIVE * self._revisions, materials=ACTIVE)
+            grow(large, facts=self.facts, materials=self.materials)
             filling.result()
             self._consume_backlog(waiting)
         self._compare(small, large)
@@ -59,12 +60,6 @@ class Growth:
         self._report.add_rates(f"In front of a backlog of {self.backlog}", self._samples)
         for name, (sample,) in self._samples.items():
             self._report.at_most(f"peak memory, {name}", sample.peak_mb or 0, MOST_MB, unit="MB")
-
-    def _grow(self, url: str, *, facts: int, materials: int) -> None:
-        say(f"making {facts} facts of {materials} materials")
-        database = Database(url)
-        grow(database, facts=facts, materials=materials)
-        database.close()
 
     def _compare(self, small: str, large: str) -> None:
         count = self._options.size(10_000, quick=500)

@@ -60,13 +60,14 @@ def running(
     """All of it is up when the block begins, and stopped in good order at its end."""
     with wire(environment) as line:
         house = House(kind, environment, Database(environment["DATABASE_URL"]), line, {})
+        leaders_before = _leaders(house.database)
         try:
             for name in commands:
                 words = ["relay_outbox"] if name == "relay" else ["consume", name]
                 command = [sys.executable, str(PROJECT / "manage.py"), *words]
                 label = f"{name} {kind} {line.topology.namespace}"
                 house.processes[name] = stage.start(command, environment, name=label)
-            await_that(lambda: _is_up(house), START_SECONDS)
+            await_that(lambda: _is_up(house, before=leaders_before), START_SECONDS)
             yield house
             for name, process in house.processes.items():
                 process.terminate()
@@ -92,14 +93,18 @@ def _has_reached(look: Callable[[], int], count: int) -> bool:
     return look() >= count
 
 
-def _is_up(house: House) -> bool:
+def _is_up(house: House, *, before: set[str]) -> bool:
     for name, process in house.processes.items():
         if process.poll() is not None:
             raise RuntimeError(f"{name} ended with {process.returncode}")
         if name == "relay":
-            leases = house.database.rows("SELECT owner FROM messaging_relaylease")
-            if not any(owner for (owner,) in leases):
+            if _leaders(house.database) <= before:
                 return False
         elif not house.line.consumers(house.line.topology.main(name)):
             return False
     return True
+
+
+def _leaders(database: Database) -> set[str]:
+    """Who holds a lease, or held it last."""
+    return {owner for (owner,) in database.rows("SELECT owner FROM messaging_relaylease") if owner}
