@@ -32,6 +32,22 @@
     for (const form of document.forms) delete form.dataset.sent;
   });
 
+  // --- the same for what htmx sends; and where nobody answers, a way to go on ---
+
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const form = event.target;
+    if (!form.matches("form[data-once]")) return;
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+  for (const failure of ["htmx:sendError", "htmx:responseError"]) {
+    document.addEventListener(failure, (event) => {
+      delete event.target.dataset.sent;
+      const words = event.target.querySelector("[data-when-failed]");
+      if (words) words.hidden = false;
+    });
+  }
+
   // --- how much still fits, in characters as the server counts them ---
 
   for (const counter of document.querySelectorAll("[data-counts]")) {

@@ -22,7 +22,7 @@ from tests.processes.database import sqlite_template
 __all__ = ["house"]
 
 # A page of a real server answers within this, also on a machine under load.
-PATIENCE_MS = 15_000
+PATIENCE_MS = 30_000
 
 OpenWindow = Callable[..., Page]
 

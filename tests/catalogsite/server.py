@@ -69,7 +69,7 @@ def serving(
         )
     server = Server(process, port=port, log=folder / "log")
     try:
-        eventually(server.answers, what="gunicorn listening")
+        eventually(server.answers, 60, what="gunicorn listening")
         yield server
     finally:
         if process.poll() is None:
