@@ -16,12 +16,16 @@ from bench.timed import Done
 def prepare(
     *, count: int, prefix: str, a_second: float | None = None, moments: str | None = None
 ) -> Callable[[], Done]:
-    """The drafts are made here. Without `a_second` the clicks follow each other at once."""
+    """The drafts are made here. Without `a_second` the clicks follow each other at once.
+
+    With `moments` one more is published before the clock starts: the first click of a process
+    pays for much that no later one does.
+    """
     django.setup()
     from materials import actions
 
     body = "Some *Markdown* text. " * 14
-    names = [f"{prefix}-{number}" for number in range(count)]
+    names = [f"{prefix}-{number}" for number in range(count + (moments is not None))]
     for name in names:
         actions.create(
             name,
@@ -30,6 +34,9 @@ def prepare(
             body=body,
             actor="editor",
         )
+
+    if moments is not None:
+        actions.publish(names.pop(), actor="editor")
 
     def work() -> Done:
         began = time.monotonic()
