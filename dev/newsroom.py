@@ -52,7 +52,7 @@ def fill(password: str = PASSWORD) -> None:
     actions.withdraw(WITHDRAWN, reason="Told better in “Queues that forgive”.", actor="ada")
     _edit(CHANGED, "outbox", "out-tray", actor="grace", published=False)
     for material_id in (WAITING, RETRYING, DEAD):
-        _edit(material_id, ".", ".", actor="grace", tags=("delivery", "new"))
+        _edit(material_id, actor="grace", tags=("delivery", "new"))
     _travel()
     _grow_old()
 
@@ -64,8 +64,8 @@ def _write(material_id: str, *, title: str, actor: str, **fields: object) -> Non
 
 def _edit(
     material_id: str,
-    old: str,
-    new: str,
+    old: str = "",
+    new: str = "",
     *,
     actor: str,
     tags: tuple[str, ...] = (),

@@ -221,23 +221,21 @@ def test_an_open_timeline_says_what_waits_for_what_and_settles_by_itself(
     page = desk()
     sign_in(page, "ada")
 
-    house.stop("catalog")
-    publish(page, "patient", title="Patient")
-    catalog, sent = station(page, 1, "Catalog"), station(page, 1, "Sent")
-    expect(catalog).to_contain_text(
-        "Waits in the queue: its consumer is not running.", timeout=ARRIVAL_MS
-    )
-    expect(station(page, 1, "Audit")).to_contain_class("settled")
-    house.start("catalog")
+    with house.without("catalog"):
+        publish(page, "patient", title="Patient")
+        catalog, sent = station(page, 1, "Catalog"), station(page, 1, "Sent")
+        expect(catalog).to_contain_text(
+            "Waits in the queue: its consumer is not running.", timeout=ARRIVAL_MS
+        )
+        expect(station(page, 1, "Audit")).to_contain_class("settled")
     watch_arrive(page, 1)
 
-    house.broker.stop()
-    publish(page, "cut-off", title="Cut off")
-    expect(sent).to_contain_text(
-        "The broker does not answer. It will be sent as soon as it does.", timeout=ARRIVAL_MS
-    )
-    expect(catalog).to_contain_text("not yet")
-    house.broker.start()
+    with house.without_broker():
+        publish(page, "cut-off", title="Cut off")
+        expect(sent).to_contain_text(
+            "The broker does not answer. It will be sent as soon as it does.", timeout=ARRIVAL_MS
+        )
+        expect(catalog).to_contain_text("not yet")
     watch_arrive(page, 1)
 
 

@@ -48,7 +48,7 @@ class WholeHouse:
 
     def __init__(self, address: str, broker: RabbitNode, environment: dict[str, str]) -> None:
         self.address = address
-        self.broker = broker
+        self._broker = broker
         self._environment = environment
         self._commands: dict[str, Command] = {}
 
@@ -58,9 +58,22 @@ class WholeHouse:
             environment = environment | {"SIMULATE_TEMPORARY": STUBBORN}
         self._commands[name] = Command(manage(*_COMMANDS[name]), environment=environment)
 
-    def stop(self, name: str) -> None:
-        """In good order; returns once it has ended."""
+    @contextmanager
+    def without(self, name: str) -> Iterator[None]:
+        """That process is stopped, in good order, until the block ends."""
         self._commands[name].terminate(within_seconds=20)
+        try:
+            yield
+        finally:
+            self.start(name)
+
+    @contextmanager
+    def without_broker(self) -> Iterator[None]:
+        self._broker.stop()
+        try:
+            yield
+        finally:
+            self._broker.start()
 
     def close(self) -> None:
         for command in self._commands.values():
