@@ -88,10 +88,9 @@ def operator_window(chromium: Browser, address: str, *, language: str = "en") ->
 
 
 def faults_of(page: Page) -> list[str]:
-    """What is wrong with the page as it stands, for everybody: wide and narrow, light and dark."""
+    """What is wrong with the page as it stands: wide and light, then narrow and dark."""
     found = axe.faults(page)
     page.emulate_media(color_scheme="dark")
-    found += axe.faults(page, axe.COLOURS)
     page.set_viewport_size({"width": NARROW, "height": 900})
     found += axe.faults(page)
     if (width := page.evaluate("document.documentElement.scrollWidth")) > NARROW:
