@@ -1,19 +1,26 @@
-"""While the database is away a page says so: 503 and when to come back, JSON to programs."""
+"""While the database is away or busy a page says so: 503, when to come back; the API in JSON."""
 
+import functools
 from collections.abc import Callable
+from typing import Any, cast
 
 import structlog
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.template.loader import get_template
+from django.views import csrf, defaults
 
-from messaging.database_errors import kind_of
+from messaging.database_errors import is_busy, kind_of
 from messaging.error_texts import sanitised
 from messaging.errors import OutageError
 
 log = structlog.get_logger(__name__)
 
 RETRY_AFTER_SECONDS = 5
+
+Page = Callable[..., HttpResponseBase]
 
 
 class OutageMiddleware:
@@ -26,16 +33,53 @@ class OutageMiddleware:
         return self._get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """503 for an outage of the database, None for anything else."""
-        if not isinstance(error, Error) or kind_of(error) is not OutageError:
-            return None
-        log.warning("page not served: the database is away", reason=sanitised(error))
-        response: HttpResponse
-        if request.path.startswith("/api/"):
-            response = JsonResponse({"error": "the database is away"}, status=503)
-        else:
-            # Without a request: the context processors would look for the user in the database.
-            response = HttpResponse(get_template("503.html").render(), status=503)
-        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
-        response["Cache-Control"] = "no-store"
-        return response
+        """503 for an outage of the database or one that is too busy, None for anything else."""
+        return _answer(request, error)
+
+
+class PatientSessionMiddleware(SessionMiddleware):
+    """Sessions are saved after the view: that answers for an outage too."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return _answered(cast(Page, super().__call__))(request)
+
+
+def _answered(page: Page) -> Page:
+    @functools.wraps(page)
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return page(request, *args, **kwargs)
+        except Error as error:
+            answer = _answer(request, error)
+            if answer is None:
+                raise
+            return answer
+
+    return answered
+
+
+# These look for the user in the database, to say who is signed in.
+permission_denied = _answered(defaults.permission_denied)
+page_not_found = _answered(defaults.page_not_found)
+csrf_failure = _answered(csrf.csrf_failure)
+
+
+def _answer(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    if not isinstance(error, Error):
+        return None
+    if kind_of(error) is OutageError:
+        state = "away"
+    elif is_busy(error):
+        state = "busy"
+    else:
+        return None
+    log.warning(f"page not served: the database is {state}", reason=sanitised(error))
+    response: HttpResponse
+    if request.path.startswith("/api/"):
+        response = JsonResponse({"error": f"the database is {state}"}, status=503)
+    else:
+        # Without a request: the context processors would look for the user in the database.
+        response = HttpResponse(get_template("503.html").render(), status=503)
+    response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    response["Cache-Control"] = "no-store"
+    return response

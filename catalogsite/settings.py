@@ -128,7 +128,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "catalogsite.outages.PatientSessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -195,6 +195,7 @@ SECURE_SSL_REDIRECT = SERVED_OVER_HTTPS
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if SERVED_OVER_HTTPS else 0
 SESSION_COOKIE_SECURE = SERVED_OVER_HTTPS
 CSRF_COOKIE_SECURE = SERVED_OVER_HTTPS
+CSRF_FAILURE_VIEW = "catalogsite.outages.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 
 CONTENT_SECURITY_POLICY = {

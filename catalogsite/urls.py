@@ -14,3 +14,6 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("materials.catalog.urls")),
 ]
+
+handler403 = "catalogsite.outages.permission_denied"
+handler404 = "catalogsite.outages.page_not_found"

@@ -1,7 +1,8 @@
 """What a material says: the value that drafts, revisions and events share, and its limits.
 
-The limits are the event contract's, the language's but for one, checked here so that an editor learns of them beside the
-field, long before an event is built; both databases then accept whatever passes.
+The limits are the event contract's, but for that of the language. They are checked here so that an
+editor learns of them beside the field, long before an event is built; both databases then accept
+whatever passes.
 """
 
 import re

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from materials.models import Material, is_material_id
 from materials.refusals import TryAgain, UnknownMaterial
+from messaging.database_errors import is_busy
 
 
 @contextmanager
@@ -17,7 +18,7 @@ def one_transaction() -> Iterator[None]:
         with transaction.atomic():
             yield
     except OperationalError as error:
-        if not _is_busy(error):
+        if not is_busy(error):
             raise
         raise TryAgain(
             _("The database is busy with other work. Nothing was changed: try again.")
@@ -33,13 +34,3 @@ def lock(material_id: str) -> Material:
     if material is None:
         raise UnknownMaterial(_("There is no material “%s”.") % ascii(material_id)[1:-1])
     return material
-
-
-def _is_busy(error: OperationalError) -> bool:
-    """True for what passes by itself: locks, deadlocks, timeouts. By code, never by text."""
-    cause = error.__cause__
-    sqlite_code = getattr(cause, "sqlite_errorcode", None)
-    if sqlite_code is not None:
-        return sqlite_code & 0xFF in {5, 6}  # SQLITE_BUSY, SQLITE_LOCKED and their kinds
-    # lock not available, query canceled, serialization failure, deadlock
-    return getattr(cause, "sqlstate", None) in {"55P03", "57014", "40001", "40P01"}

@@ -21,7 +21,14 @@ from messaging.errors import (
     TransientError,
 )
 
-__all__ = ["SET_UP_WRONGLY", "is_set_up_wrongly", "kind_of", "sanitised", "traceback_text"]
+__all__ = [
+    "SET_UP_WRONGLY",
+    "is_busy",
+    "is_set_up_wrongly",
+    "kind_of",
+    "sanitised",
+    "traceback_text",
+]
 
 Kind = type[DeliveryError]
 
@@ -40,6 +47,16 @@ def kind_of(error: BaseException) -> Kind:
         if found is not None:
             return found
     return _KIND_OF_DJANGO.get(type(error), TransientError)
+
+
+def is_busy(error: BaseException) -> bool:
+    """True for what passes by itself: locks held by others, deadlocks, timeouts."""
+    cause = error.__cause__
+    sqlite_code = getattr(cause, "sqlite_errorcode", None)
+    if sqlite_code is not None:
+        return sqlite_code & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+    # lock not available, query canceled, serialization failure, deadlock
+    return getattr(cause, "sqlstate", None) in {"55P03", "57014", "40001", "40P01"}
 
 
 def is_set_up_wrongly(error: BaseException) -> bool:

@@ -1,15 +1,19 @@
 """Who is let into the admin, what pages say during an outage, and signals that come early."""
 
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+import psycopg
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 
 ADMIN_PAGES = ["/admin/", "/admin/messaging/outboxmessage/", "/admin/nothing/"]
@@ -46,11 +50,7 @@ def test_staff_enters(client: Client) -> None:
 def test_a_page_says_when_to_come_back_while_the_database_is_away(
     client: Client, path: str, kind: str
 ) -> None:
-    # A driver's error without a code, as psycopg raises when there is no server.
-    import psycopg
-
-    away = OperationalError("connection failed: postgres://eva:SECRETPW@db/")
-    away.__cause__ = psycopg.OperationalError("connection failed")
+    away = _away()
 
     with (
         mock.patch("materials.catalog.models.CatalogEntry.objects.all", side_effect=away),
@@ -63,6 +63,80 @@ def test_a_page_says_when_to_come_back_while_the_database_is_away(
     assert response["Retry-After"] == "5"
     assert response["Content-Type"].startswith(kind)
     assert "SECRETPW" not in response.content.decode()
+
+
+def _away() -> OperationalError:
+    # A driver's error without a code, as psycopg raises when there is no server.
+    away = OperationalError("connection failed: postgres://eva:SECRETPW@db/")
+    away.__cause__ = psycopg.OperationalError("connection failed")
+    return away
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("post", "/preferences/"), ("get", "/nothing/"), ("post", "/editor/a/publish/")],
+)
+def test_a_refusal_to_somebody_signed_in_says_when_to_come_back_too(method: str, path: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_user("ada"))
+
+    with mock.patch("django.db.models.query.QuerySet._fetch_all", side_effect=_away()):
+        response = getattr(client, method)(path)
+
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+
+
+@pytest.mark.any_database
+@pytest.mark.django_db(transaction=True)
+def test_signing_in_and_out_while_others_write_says_when_to_come_back(client: Client) -> None:
+    User.objects.create_user("ada", password="a long password")
+    sign_in = {"username": "ada", "password": "a long password"}
+    client.force_login(User.objects.get())
+
+    with _write_lock():
+        signing_in = Client().post("/accounts/login/", sign_in)
+        signing_out = client.post("/accounts/logout/")
+
+    for response in (signing_in, signing_out):
+        assert (response.status_code, response["Retry-After"]) == (503, "5")
+    assert Client().post("/accounts/login/", sign_in).status_code == 302
+
+
+@contextmanager
+def _write_lock() -> Iterator[None]:
+    """As if another process wrote for longer than anybody waits."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 20")
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.close()
+        connection.close()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("step", ["create", "save", "delete"])
+def test_a_session_that_cannot_be_written_in_time_says_when_to_come_back(
+    client: Client, step: str
+) -> None:
+    User.objects.create_user("ada", password="a long password")
+    busy = OperationalError("canceling statement due to lock timeout")
+    busy.__cause__ = psycopg.errors.LockNotAvailable()
+    if step == "delete":
+        client.force_login(User.objects.get())
+
+    with mock.patch(f"django.contrib.sessions.backends.db.SessionStore.{step}", side_effect=busy):
+        if step == "delete":
+            response = client.post("/accounts/logout/")
+        else:
+            response = client.post(
+                "/accounts/login/", {"username": "ada", "password": "a long password"}
+            )
+
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

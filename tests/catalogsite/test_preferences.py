@@ -1,5 +1,6 @@
 """Language and light or dark: chosen in the footer, kept in cookies, by this site's forms alone."""
 
+import re
 from typing import Any
 
 import pytest
@@ -40,6 +41,28 @@ def test_light_or_dark_is_kept_and_forgotten(client: Client) -> None:
     assert 'data-theme="dark"' in page(client)
     choose(client, theme="system")
     assert "data-theme" not in page(client)
+
+
+@pytest.mark.parametrize(("chosen", "pressed"), [("system", [1, 0, 0]), ("dark", [0, 0, 1])])
+def test_every_button_of_a_choice_tells_whether_it_is_the_chosen_one(
+    client: Client, chosen: str, pressed: list[int]
+) -> None:
+    choose(client, language="ru")
+    choose(client, theme=chosen)
+
+    found = re.findall(r'name="(\w+)"[^>]* aria-pressed="(\w+)"', page(client))
+
+    assert [value == "true" for name, value in found if name == "language"] == [False, True]
+    assert [value == "true" for name, value in found if name == "theme"] == list(map(bool, pressed))
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_the_foot_of_a_page_names_the_zone_of_its_times(
+    client: Client, settings: Any, zone: str
+) -> None:
+    settings.TIME_ZONE = zone
+
+    assert f"Times are in {zone}." in page(client)
 
 
 def test_an_odd_cookie_is_no_choice(client: Client) -> None:
