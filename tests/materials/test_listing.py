@@ -5,10 +5,11 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from materials import actions
-from materials.listing import DELIVERIES, SORTS, STATES, Selection
+from materials import actions, list_pages, whereabouts
+from materials.listing import SORTS, STATES, Selection
 from materials.models import Material
 from materials.search_keys import LONGEST_KEY, key_of
+from materials.whereabouts import DELIVERIES
 from messaging.models import InboxReceipt, OutboxMessage
 from tests.materials.makers import draft, failure, letter, person, published, receipt, sent
 from tests.materials.test_editor_pages import EVERYTHING, text_of
@@ -161,11 +162,13 @@ def test_a_letter_that_was_settled_is_no_trouble() -> None:
 def test_tag_language_and_author_find_exactly_their_own() -> None:
     draft("a", tags=["one", "two"], language="en")
     draft("b", tags=["one two"], language="en-GB", actor="grace")
-    draft("c", tags=['"one"'])
+    draft("c", tags=['"one"', "***"])
 
     assert found(tag="one") == ["a"]
     assert found(tag="one two") == ["b"]
     assert found(tag='"one"') == ["c"]
+    assert found(tag="***") == ["c"]
+    assert found(tag="One") == []
     assert found(language="en") == ["a"]
     assert found(author="grace") == ["b"]
     assert found(tag="one", author="grace") == []
@@ -220,21 +223,99 @@ def test_the_address_keeps_the_selection_from_page_to_page(editor: Client) -> No
     assert '<option value="ru" selected>' in page
 
 
+def queries_for(editor: Client, query: str) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        assert editor.get(f"/editor/?{query}").status_code == 200
+    return len(captured)
+
+
 def test_the_list_asks_a_constant_number_of_questions_whatever_is_on_it(editor: Client) -> None:
-    def questions() -> int:
-        with CaptureQueriesContext(connection) as captured:
-            editor.get("/editor/?state=published&delivery=sent&q=queues&sort=title")
-        return len(captured)
+    queries = [
+        "",
+        "page=2",
+        "q=queues",
+        "tag=t",
+        "language=en",
+        "author=ada",
+        *(f"state={state}" for state in STATES),
+        *(f"delivery={delivery}" for delivery in DELIVERIES),
+        *(f"sort={sort}" for sort in SORTS),
+        "q=queues&tag=t&language=en&author=ada&state=published&delivery=sent&sort=title",
+    ]
+    for number in range(3):
+        at_every_station(f"few-{number}")
+    for_few = {query: queries_for(editor, query) for query in queries}
+    for number in range(60):
+        at_every_station(f"many-{number}", fails=True)
 
-    published("article-0")
-    sent("article-0", 1)
-    for_one = questions()
-    for number in range(1, 60):
-        published(f"article-{number}")
-        sent(f"article-{number}", 1)
-        failure(f"article-{number}", 1)
+    for_many = {query: queries_for(editor, query) for query in queries}
 
-    assert questions() == for_one <= 16
+    assert for_many == for_few
+    assert max(for_many.values()) <= 17
+
+
+def at_every_station(name: str, *, fails: bool = False) -> None:
+    """A draft, and one material each that is waiting, sent, arrived and in trouble."""
+    draft(f"{name}-draft", tags=["t"], language="en")
+    for station in DELIVERIES:
+        published(f"{name}-{station}", tags=["t"], language="en")
+        if station != "waiting":
+            sent(f"{name}-{station}", 1)
+        if station == "arrived":
+            receipt(f"{name}-{station}", 1)
+        if station == "trouble":
+            letter(f"{name}-{station}", 1)
+        if fails:
+            failure(f"{name}-{station}", 1)
+
+
+def test_a_long_list_ends_and_says_so(editor: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(list_pages, "MOST_LISTED", 55)
+    for number in range(60):
+        draft(f"article-{number:02}", title=f"Title {number:02}")
+
+    first = editor.get("/editor/?sort=title")
+    last = editor.get("/editor/?sort=title&page=9")
+
+    assert [material.material_id for material, *_ in first.context["rows"]] == found(sort="title")[
+        :50
+    ]
+    assert "The first 55 of many more" in text_of(first)
+    assert [material.material_id for material, *_ in last.context["rows"]] == found(sort="title")[
+        50:55
+    ]
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_few_are_listed_in_the_very_order_of_many(editor: Client, sort: str) -> None:
+    for number in range(7):
+        draft(f"article-{number * 3 % 7}", title=f"Title {number * 5 % 7 // 2}")
+
+    rows = editor.get(f"/editor/?sort={sort}").context["rows"]
+
+    assert [material.material_id for material, *_ in rows] == found(sort=sort)
+
+
+def test_what_is_sent_is_looked_for_among_the_newest_facts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("a-old", "b-new"):
+        published(name)
+        sent(name, 1)
+
+    assert sorted(found(delivery="sent")) == ["a-old", "b-new"]
+    monkeypatch.setattr(whereabouts, "NEWEST_FACTS", 1)
+    assert found(delivery="sent") == ["b-new"]
+
+
+def test_languages_and_authors_can_be_chosen_once_each(editor: Client) -> None:
+    for number, (language, actor) in enumerate([("en", "b"), ("", "a"), ("ru", "b"), ("en", "c")]):
+        draft(f"article-{number}", language=language, actor=actor)
+
+    offered = editor.get("/editor/").context["choices"]
+
+    assert offered["languages"] == [("en", "en"), ("ru", "ru")]
+    assert offered["authors"] == [("a", "a"), ("b", "b"), ("c", "c")]
 
 
 def test_a_withdrawal_that_arrived_is_not_said_to_be_in_the_catalog(editor: Client) -> None:

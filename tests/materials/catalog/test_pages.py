@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils.http import http_date
 
+from materials.catalog import api, counting, pages
 from materials.catalog.models import CatalogEntry
 from tests.materials.catalog.facts import project, project_batch, published, withdrawn
 
@@ -163,6 +164,45 @@ def test_signs_part_words_and_count_where_they_are_asked_for(
     )
 
     assert titles(client, {"q": words}) == found
+
+
+def test_the_words_found_are_those_of_the_newest_revision(client: Client) -> None:
+    project(published("a", title="Before", body="ﬁne Straße"), published("b", title="Before too"))
+
+    assert titles(client, {"q": "fine STRASSE"}) == ["Before"]
+    project(published("a", 2, title="After"), withdrawn("b", 2))
+    assert titles(client, {"q": "before"}) == []
+    assert titles(client, {"q": "after"}) == ["After"]
+    CatalogEntry.objects.all().delete()
+    project(published("c", title="After all"))
+    assert titles(client, {"q": "after"}) == ["After all"]
+
+
+@pytest.mark.parametrize("query", [{}, {"q": "title"}, {"tag": "x"}, {"lang": "en"}])
+def test_many_are_listed_in_the_very_order_of_few(
+    client: Client, query: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_batch(
+        [
+            published(
+                f"m{n}",
+                title=f"Title {n}",
+                tags=["x"],
+                language="en",
+                occurred_at=NOON - timedelta(hours=n * 3 % 5),
+            )
+            for n in range(7)
+        ]
+    )
+    few = titles(client, query), client.get("/api/materials/", query).json()["results"]
+    for module in (counting, pages, api):
+        monkeypatch.setattr(module, "COUNTED_EACH_TIME", 2)
+
+    many = [title for page in "12" for title in titles(client, {**query, "page": page})]
+
+    assert len(few[0]) == 7
+    assert many[:2] == few[0][:2]
+    assert client.get("/api/materials/", query).json()["results"] == few[1]
 
 
 def test_a_tag_is_matched_whole(client: Client) -> None:
