@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 LOOK_SECONDS = 0.2
 WORK_SECONDS = 0.5  # of a consumer's work may lie ready in its queue
-LEAST_ROWS = 500  # may lie there in any case; also before a consumer's pace is known
+LEAST_ROWS = 250  # may lie there in any case; also before a consumer's pace is known
 WINDOW_SECONDS = 3.0  # over which a pace is taken
 STANDSTILL_SECONDS = 5.0  # after which a queue is not waited for
 FAR_SLOWER = 10  # times: the slowest consumer that bulk for the others waits for

@@ -19,6 +19,8 @@ _Result = TypeVar("_Result")
 
 # More than the longest statement and lock timeouts of catalogsite.databases together.
 TURN_LIMIT_SECONDS = 45.0
+# A connection that has just answered is not asked whether it would.
+STILL_FRESH_SECONDS = 0.5
 
 
 class DatabaseTurns:
@@ -28,6 +30,7 @@ class DatabaseTurns:
         self._using = using
         self._lifetime = lifetime
         self._backoff = Backoff()
+        self._answered_at = float("-inf")
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -39,19 +42,28 @@ class DatabaseTurns:
         connection = connections[self._using]
         try:
             with self._bounded(connection):
-                # Asks the server; a frozen one would never answer.
                 connection.close_if_unusable_or_obsolete()
+                if time.monotonic() - self._answered_at < STILL_FRESH_SECONDS:
+                    connection.health_check_done = True  # type: ignore[attr-defined]
+                # Asks the server; a frozen one would never answer.
                 connection.close_if_health_check_failed()
             connection.ensure_connection()
             with self._bounded(connection):
                 yield
         except Exception as error:
+            self._answered_at = float("-inf")
             kind = kind_of(error)
             if issubclass(kind, OutageError | ConfigurationError) and not isinstance(error, kind):
                 raise kind(f"database {self._using}: {sanitised(error)}") from error
             raise
         else:
+            self._answered_at = time.monotonic()
             self._backoff.reset()
+
+    def ask(self) -> None:
+        """Within a turn: a question that only a database which can be reached answers."""
+        with connections[self._using].cursor() as cursor:
+            cursor.execute("SELECT 1")
 
     def insist(
         self,

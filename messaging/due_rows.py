@@ -5,6 +5,7 @@ each batch all the same. State is on the row, never a cursor over ids: ids are h
 they are committed.
 """
 
+import json
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -69,13 +70,16 @@ class DueRows:
         bulk_seen = bulk_limit or 1
         # One statement for both lanes: had they two moments, the later of two facts of one
         # material could be seen without the earlier.
-        lanes = [_first(self._lane(lane, besides)) for lane in (_URGENT, _BULK)]
         seen = self._ask(
-            " UNION ALL ".join(lanes),
-            [self._floors[_URGENT], BATCH_LIMIT, self._floors[_BULK], bulk_seen],
+            f"{_first(_URGENT)} UNION ALL {_first(_BULK)}",
+            [
+                *(self._floors[_URGENT], BATCH_LIMIT + len(besides)),
+                *(self._floors[_BULK], bulk_seen + len(besides)),
+            ],
+            besides,
         )
-        urgent = [each for each in seen if not each.bulk]
-        bulk = [each for each in seen if each.bulk]
+        urgent = [each for each in seen if not each.bulk][:BATCH_LIMIT]
+        bulk = [each for each in seen if each.bulk][:bulk_seen]
         self.bulk_waits = bool(bulk)
         has_floor = any(self._floors.values())
         share = BULK_SHARE if bulk and bulk_limit > 0 else 0.0
@@ -86,7 +90,9 @@ class DueRows:
         )
         self._move_floor(_BULK, rest, more=len(rest) < len(bulk) or len(bulk) >= bulk_seen)
         chosen = first + rest
-        if bulk or has_floor or len(urgent) == BATCH_LIMIT:
+        # SQLite has one writer at a time, so that ids are committed in order.
+        below = has_floor and connections[self._using].vendor != "sqlite"
+        if bulk or below:
             chosen = self._with_earlier(chosen, besides)
         return self._rows(chosen)
 
@@ -100,27 +106,17 @@ class DueRows:
         if not last:
             return list(chosen)
         taken = [*besides, *(each.id for each in chosen)]
-        values = ", ".join(["(%s, %s)"] * len(last))
-        # A scalar subquery is looked up for each material by the index, whatever statistics say.
-        found = self._run(
-            f"""
-            WITH chosen (material_id, id) AS (VALUES {values})
-            SELECT material_id FROM chosen WHERE (
-                SELECT earlier.id FROM {_TABLE} AS earlier
-                WHERE earlier.state = 'pending' AND earlier.attempts = 0
-                AND earlier.material_id = chosen.material_id AND earlier.id < chosen.id
-                AND earlier.id NOT IN ({_listed(taken)}) ORDER BY earlier.id LIMIT 1
-            ) IS NOT NULL""",
-            [value for pair in last.items() for value in pair],
-        )
+        vendor = connections[self._using].vendor
+        found = self._run(_PRECEDED[vendor], [json.dumps(list(last.items())), json.dumps(taken)])
         preceded = {material_id for (material_id,) in found}
         if not preceded:
             return list(chosen)
         self._forget_floors()  # what is left out now must be seen again
         marks = ", ".join(["%s"] * len(preceded))
         in_order = self._ask(
-            _first(f"attempts = 0 AND material_id IN ({marks}) {_besides(besides)}", above=False),
-            [*preceded, BATCH_LIMIT],
+            _first(f"{_ANY} AND material_id IN ({marks})"),
+            [0, *preceded, BATCH_LIMIT + len(besides)],
+            besides,
         )
         return [each for each in chosen if each.material_id not in preceded] + _within(in_order)
 
@@ -134,13 +130,13 @@ class DueRows:
         self._floors = {_URGENT: 0, _BULK: 0}
 
     def _due(self, lane: str, besides: Sequence[int], *, limit: int) -> list["_Seen"]:
-        return self._ask(_first(self._lane(lane, besides)), [0, limit])
+        condition = lane.format(**_CLOCKS[connections[self._using].vendor])
+        return self._ask(_first(condition), [0, limit + len(besides)], besides)[:limit]
 
-    def _lane(self, lane: str, besides: Sequence[int]) -> str:
-        return f"{lane.format(**_CLOCKS[connections[self._using].vendor])} {_besides(besides)}"
-
-    def _ask(self, sql: str, parameters: Sequence[Any]) -> list["_Seen"]:
-        return [_Seen(*row) for row in self._run(sql, parameters)]
+    def _ask(self, sql: str, parameters: Sequence[Any], besides: Sequence[int]) -> list["_Seen"]:
+        # Left out here: a planner weighs every one of a thousand ids in a NOT IN.
+        excluded = set(besides)
+        return [_Seen(*row) for row in self._run(sql, parameters) if row[0] not in excluded]
 
     def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         with connections[self._using].cursor() as cursor:
@@ -175,18 +171,13 @@ def _within(seen: Sequence[_Seen], *, share: float = 1.0) -> list[_Seen]:
     return list(seen)
 
 
-def _first(condition: str, *, above: bool = True) -> str:
-    """The first rows under this condition, by id; what it is made of is no text from outside."""
-    lowest = "id > %s AND" if above else ""
+def _first(condition: str) -> str:
+    """The first rows above an id under this condition; it holds no text from outside."""
     return f"""
         SELECT * FROM (
             SELECT id, LENGTH(body) + LENGTH(header_table), material_id, bulk FROM {_TABLE}
-            WHERE state = 'pending' AND {lowest} {condition} ORDER BY id LIMIT %s
+            WHERE state = 'pending' AND id > %s AND {condition} ORDER BY id LIMIT %s
         ) AS first_rows"""
-
-
-def _besides(ids: Sequence[int]) -> str:
-    return f"AND id NOT IN ({_listed(ids)})" if ids else ""
 
 
 def _listed(ids: Sequence[int]) -> str:
@@ -198,6 +189,30 @@ _COLUMNS = (
     "id, event_id, message_id, type, material_id, revision, body, header_table, consumer, attempts,"
     " last_error, created_at"
 )
+# The materials of which an earlier row waits. A scalar subquery is looked up by the index for each
+# material, whatever statistics say.
+_PRECEDED = {
+    vendor: f"""
+        WITH chosen (material_id, id) AS ({chosen})
+        SELECT material_id FROM chosen WHERE (
+            SELECT earlier.id FROM {_TABLE} AS earlier
+            WHERE earlier.state = 'pending' AND earlier.attempts = 0
+            AND earlier.material_id = chosen.material_id AND earlier.id < chosen.id
+            AND earlier.id NOT IN ({taken}) ORDER BY earlier.id LIMIT 1
+        ) IS NOT NULL"""
+    for vendor, chosen, taken in (
+        (
+            "postgresql",
+            "SELECT v->>0, (v->>1)::bigint FROM jsonb_array_elements(%s::jsonb) AS each (v)",
+            "SELECT v::bigint FROM jsonb_array_elements_text(%s::jsonb) AS each (v)",
+        ),
+        (
+            "sqlite",
+            "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(%s)",
+            "SELECT value FROM json_each(%s)",
+        ),
+    )
+}
 _ANY = "attempts = 0"
 _URGENT, _BULK = "attempts = 0 AND NOT bulk", "attempts = 0 AND bulk"
 # No delay is longer than half a minute: beyond a minute the clock was set back.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from django.db import connections
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
@@ -14,9 +15,14 @@ LONGEST_DELAY_SECONDS = 30
 
 def mark_sent(rows: Sequence[OutboxMessage], *, using: str) -> None:
     """The broker has confirmed them."""
-    OutboxMessage.objects.using(using).pending().filter(id__in=[row.pk for row in rows]).update(
-        state=OutboxMessage.State.SENT, sent_at=Now(), last_error=""
-    )
+    connection = connections[using]
+    ids = ",".join([str(row.pk) for row in rows])
+    # Not by the ORM: 500 parameters cost it, and the driver, more than all the rest.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {OutboxMessage._meta.db_table} SET state = 'sent', last_error = '',"
+            f" sent_at = {_NOW[connection.vendor]} WHERE state = 'pending' AND id IN ({ids})"
+        )
 
 
 def defer(
@@ -41,3 +47,10 @@ def retry_failed(*, using: str, among: QuerySet[OutboxMessage] | None = None) ->
     if among is not None:
         rows = rows.filter(pk__in=among.using(using).order_by().values("pk"))
     return rows.update(state=OutboxMessage.State.PENDING, attempts=0, due_at=Now())
+
+
+# As Django's Now() writes it.
+_NOW = {
+    "postgresql": "STATEMENT_TIMESTAMP()",
+    "sqlite": "STRFTIME('%Y-%m-%d %H:%M:%f', 'NOW')",
+}

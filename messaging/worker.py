@@ -141,11 +141,15 @@ class Worker:
             for each in unhandled
             if each.event is not None and each.attempt is not None
         ]
+
+        def count() -> list[int]:
+            if failures:
+                return attempts.record(self._consumer, failures)
+            self._turns.ask()
+            return []
+
         try:
-            counted = self._turns.insist(
-                lambda: attempts.record(self._consumer, failures) if failures else [],
-                still_wanted=lambda: not session.failure,
-            )
+            counted = self._turns.insist(count, still_wanted=lambda: not session.failure)
         except OutageError:
             return []
         left = iter(counted)

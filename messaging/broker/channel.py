@@ -183,13 +183,9 @@ class ConfirmedChannel:
         self._listener.delivered(wire.delivery(method, properties, body, queue=queue))
 
     def _cancelled(self, frame: "pika.frame.Method[pika.spec.Basic.Cancel]") -> None:
+        # A node of a cluster that goes down cancels too: ask whether the queue is there.
         queue = self._queues.get(frame.method.consumer_tag, "")
-        self._listener.failed(
-            ConfigurationError(
-                f"queue {queue} was deleted while it was being consumed; nothing is "
-                "re-created silently: start again to declare it"
-            )
-        )
+        self.depths([queue], lambda found: self._listener.failed(_end_of(queue, found)))
 
     def _closed(self, channel: Channel, reason: Exception) -> None:
         self._channel = None
@@ -237,6 +233,15 @@ class ConfirmedChannel:
 
 UNKNOWN = Result(Verdict.UNKNOWN, "the session ended before the broker confirmed")
 SUSPECT = Result(Verdict.SUSPECT, "the broker closed the connection over what it was sent")
+
+
+def _end_of(queue: str, found: Mapping[str, int]) -> DeliveryError:
+    if queue in found:
+        return BrokerUnavailable(f"the broker ended the subscription to queue {queue}")
+    return ConfigurationError(
+        f"queue {queue} was deleted while it was being consumed; nothing is "
+        "re-created silently: start again to declare it"
+    )
 
 
 def _write(connection: SelectConnection, frames: Sequence[bytes]) -> None:

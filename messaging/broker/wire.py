@@ -4,6 +4,7 @@ pika cuts floats to integers, cannot encode them, and lets one odd header end th
 so its table codec is replaced by `field_table` here, once, before any connection is made.
 """
 
+import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -60,17 +61,8 @@ def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> byt
     """The frames of one basic.publish, joined. Raises Unencodable."""
     _check_short_strings(message)
     try:
-        properties = pika.BasicProperties(
-            content_type="application/json",
-            delivery_mode=PERSISTENT,
-            message_id=message.message_id,
-            type=message.type,
-            timestamp=message.timestamp,
-            app_id="catalogsite",
-            headers=dict(message.headers),
-        )
         method = _publish_frame(channel_number, message.exchange, message.routing_key)
-        header = pika.frame.Header(channel_number, len(message.body), properties).marshal()
+        header = _frame(_HEADER, channel_number, _header(message))
         body = _body_frames(message.body, channel_number, body_max_bytes)
         joined = b"".join([method, header, *body])
     except Exception as error:
@@ -125,9 +117,72 @@ _PROPERTY_NAMES = (
 )
 
 
+def _header(message: Message) -> bytes:
+    """The content header. By hand: pika's own writer takes half of all the relay's time.
+
+    The order and the flags of properties: AMQP 0-9-1, sections 2.3.5.2 and 4.2.6.1.
+    """
+    flags = _ALWAYS_PRESENT
+    pieces = [_CONTENT_TYPE, _table(message.headers), _DELIVERY_MODE]
+    if message.message_id is not None:
+        flags |= _HAS_MESSAGE_ID
+        pieces.append(_short_string(message.message_id))
+    pieces.append(_TIMESTAMP.pack(message.timestamp))
+    if message.type is not None:
+        flags |= _HAS_TYPE
+        pieces.append(_short_string(message.type))
+    pieces.append(_APP_ID)
+    head = _CONTENT_HEADER.pack(pika.spec.BasicProperties.INDEX, 0, len(message.body), flags)
+    return b"".join([head, *pieces])
+
+
+def _table(headers: Mapping[str | bytes, object]) -> bytes:
+    attempt = headers.get("attempt")
+    if len(headers) == 1 and type(attempt) is int:
+        return _table_of_attempt(attempt)
+    pieces: list[bytes] = []
+    field_table.encode_table(pieces, headers)
+    return b"".join(pieces)
+
+
+@lru_cache(maxsize=8)
+def _table_of_attempt(attempt: int) -> bytes:
+    pieces: list[bytes] = []
+    field_table.encode_table(pieces, {"attempt": attempt})
+    return b"".join(pieces)
+
+
+def _short_string(text: str) -> bytes:
+    encoded = str.encode(text)
+    return bytes((len(encoded),)) + encoded
+
+
 def _body_frames(body: bytes, channel_number: int, body_max_bytes: int) -> Iterator[bytes]:
     for start in range(0, len(body), body_max_bytes):
-        yield pika.frame.Body(channel_number, body[start : start + body_max_bytes]).marshal()
+        yield _frame(_BODY, channel_number, body[start : start + body_max_bytes])
+
+
+def _frame(kind: int, channel_number: int, payload: bytes) -> bytes:
+    return b"".join([_FRAME_HEAD.pack(kind, channel_number, len(payload)), payload, _FRAME_END])
+
+
+_FRAME_HEAD = struct.Struct(">BHI")
+_FRAME_END = bytes((pika.spec.FRAME_END,))
+_HEADER, _BODY = pika.spec.FRAME_HEADER, pika.spec.FRAME_BODY
+_CONTENT_HEADER = struct.Struct(">HHQH")
+_TIMESTAMP = struct.Struct(">Q")
+_HAS_MESSAGE_ID = pika.BasicProperties.FLAG_MESSAGE_ID
+_HAS_TYPE = pika.BasicProperties.FLAG_TYPE
+_ALWAYS_PRESENT = (
+    pika.BasicProperties.FLAG_CONTENT_TYPE
+    | pika.BasicProperties.FLAG_HEADERS
+    | pika.BasicProperties.FLAG_DELIVERY_MODE
+    | pika.BasicProperties.FLAG_TIMESTAMP
+    | pika.BasicProperties.FLAG_APP_ID
+)
+_CONTENT_TYPE = _short_string("application/json")
+_DELIVERY_MODE = bytes((PERSISTENT,))
+_APP_ID = _short_string("catalogsite")
 
 
 def _check_short_strings(message: Message) -> None:

@@ -324,6 +324,8 @@ def test_where_more_comes_before_it_than_a_batch_holds_a_fact_waits_and_others_d
 def test_a_fact_below_the_floor_goes_before_the_next_of_its_material(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite hands an id out and commits it in one step: one writer at a time")
     monkeypatch.setattr(due_rows, "BATCH_LIMIT", 2)
     (late,) = record(facts.published("slow", 1))
     OutboxMessage.objects.update(state="failed")  # not committed yet
