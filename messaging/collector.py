@@ -37,7 +37,8 @@ from messaging.resolution import resolve_delivered
 log = structlog.get_logger(__name__)
 
 # What the broker may send before it gets an ack, all dead queues together. It cannot be told to
-# count bytes, and a body may have 10 MB and more: this many of them fit into memory.
+# count bytes, and a body may have 100 MB: so many of them fit on the disk, where the session puts
+# what is large.
 PREFETCH = 40
 BATCH_BYTES = 4 * 1024 * 1024
 SWEEP_SECONDS = 1.0
