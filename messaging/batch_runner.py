@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from messaging import letter_batches
-from messaging.database_errors import kind_of, sanitised
+from messaging.database_errors import sanitised
 from messaging.database_turns import DatabaseTurns
 from messaging.errors import ConfigurationError, OutageError, TransientError
 from messaging.process import DONE, FAILED, Backoff, Lifetime
@@ -54,12 +54,13 @@ class BatchRunner:
         trouble = self._troubles.get(batch_id)
         if self._lifetime.stopping or (trouble and time.monotonic() < trouble.next_try):
             return False
-        work = partial(letter_batches.carry_on, batch_id, using=self._using)
         try:
-            went_on = self._turns.insist(work, still_wanted=lambda: True, transient_tries=1)
-        except Exception as error:
-            if issubclass(kind_of(error), OutageError | ConfigurationError):
-                raise
+            with self._turns.turn():
+                went_on = letter_batches.carry_on(batch_id, using=self._using)
+        except ConfigurationError:
+            raise
+        except Exception as error:  # noqa: BLE001  # one must not hold up the others
+            # An outage as well: while it lasts, the next look waits for the database.
             self._put_off(batch_id, error)
             return False
         self._troubles.pop(batch_id, None)

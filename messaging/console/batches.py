@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from messaging import letter_batches
-from messaging.console.deciding import BATCH_URL, RIGHTS
+from messaging.console.deciding import BATCH_URL
 from messaging.console.rights import VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.errors import TransientError
@@ -86,7 +86,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
         "took": span(seconds),
         "left": span(left / pace) if pace else "",
         "refusals": [(letter_id, inert(why)) for letter_id, why in batch.refusals],
-        "may_cancel": request.user.has_perm(RIGHTS.get(batch.action, VIEW)),
+        "may_cancel": request.user.has_perm(letter_batches.RIGHTS.get(batch.action, VIEW)),
         "letters_meta": DeadLetter._meta,
     }
     title = gettext("Large action %d") % batch.pk
@@ -98,7 +98,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
 def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
     """Stop the rest; needs the right to the action itself."""
     batch = _find(str(batch_id))
-    require(request, RIGHTS.get(batch.action, VIEW))
+    require(request, letter_batches.RIGHTS.get(batch.action, VIEW))
     try:
         if letter_batches.cancel(batch.pk, operator=operator_of(request)):
             messages.success(request, gettext("Cancelled. What is done stays done."))

@@ -23,7 +23,7 @@ from django.views.decorators.http import require_http_methods
 from messaging import dead_letters, letter_batches, redrives
 from messaging.console import stories
 from messaging.console.filters import FIELDS, described, selection_of
-from messaging.console.rights import DISCARD, REQUEUE, VIEW, VIEW_PAYLOAD, needs, operator_of, page
+from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, operator_of, page
 from messaging.console.rights import require as require_right
 from messaging.dead_letters import Answer
 from messaging.errors import TransientError
@@ -41,9 +41,6 @@ MOST_COUNTED = 10_000
 MOST_IN_A_REQUEST = 200
 MOST_SHOWN = 20
 LONGEST_NOTE = 2000
-
-VERBS = ("requeue", "discard", "restore")
-RIGHTS = {"requeue": REQUEUE, "discard": DISCARD, "restore": DISCARD}
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ class Scope:
 @needs(VIEW)
 def decide(request: HttpRequest, verb: str) -> HttpResponse:
     """Ask on GET, act on POST; both need the verb's own right."""
-    require_right(request, RIGHTS[verb])
+    require_right(request, letter_batches.RIGHTS[verb])
     scope = _scope(request, verb)
     try:
         if request.method != "POST":

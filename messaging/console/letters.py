@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from messaging import letter_batches
 from messaging.console import correcting, deciding, failures, letter_page, stories
 from messaging.console.broker_look import look
 from messaging.console.filters import (
@@ -89,7 +90,7 @@ class LetterAdmin(ReadOnlyAdmin):
             path("failures/", failures.show_failures, name="messaging_failures"),
             *(
                 path(f"{verb}/", deciding.decide, {"verb": verb}, name=f"messaging_{verb}")
-                for verb in deciding.VERBS
+                for verb in letter_batches.VERBS
             ),
             path("<int:letter_id>/body/", letter_page.download_body, name="messaging_body"),
             path("<int:letter_id>/dry-run/", correcting.try_dry, name="messaging_dry_run"),

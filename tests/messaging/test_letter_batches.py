@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.management import call_command
-from django.db import OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 
 from messaging import batch_runner, letter_batches, letter_pieces
 from messaging.decision_log import Operator
@@ -77,8 +77,11 @@ def test_letters_far_apart_are_found_stretch_by_stretch() -> None:
 
 
 @committed
+@pytest.mark.parametrize(
+    "error", [OperationalError("too slow: postgres://u:SECRET@h/"), InterfaceError("cut off")]
+)
 def test_one_that_fails_each_time_is_given_up_and_holds_up_no_other(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     letters("article-1", 3)
     letters("article-2", 3)
@@ -87,7 +90,7 @@ def test_one_that_fails_each_time_is_given_up_and_holds_up_no_other(
 
     def carry_on_but_for_the_bad(batch_id: int, **options: Any) -> bool:
         if batch_id == bad.pk:
-            raise OperationalError("too slow for postgres://u:SECRET@h/")
+            raise error
         return carry_on(batch_id, **options)
 
     monkeypatch.setattr(letter_batches, "carry_on", carry_on_but_for_the_bad)
