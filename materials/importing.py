@@ -18,7 +18,7 @@ from materials.locking import one_transaction
 from materials.markdown_files import FileFault, MaterialFile
 from materials.models import Material, is_material_id
 from materials.patience import patiently
-from materials.refusals import ActionRefused, TryAgain
+from materials.refusals import ActionRefused, NothingChanged, TryAgain
 
 # What one transaction may hold: others wait for its end on SQLite.
 GROUP_FILES = 100
@@ -162,7 +162,10 @@ def _take_in(file: MaterialFile, *, publish: bool, actor: str) -> tuple[Change, 
             actor=actor,
         )
         if publish:
-            actions.publish(file.material_id, actor=actor, bulk=True)
+            try:
+                actions.publish(file.material_id, actor=actor, bulk=True)
+            except NothingChanged:
+                return change, False  # The file says what is public; only the draft did not.
     return change, publish
 
 

@@ -236,6 +236,23 @@ def test_an_id_that_somebody_takes_meanwhile_costs_its_neighbours_nothing(
     assert [material for material, _, _ in facts()] == ["article-1", "article-2", "article-3"]
 
 
+def test_a_file_that_says_what_is_public_brings_the_draft_back_and_publishes_nothing(
+    write, import_
+) -> None:
+    write("article-1.md", text="Public")
+    import_("--publish")
+    public = Material.objects.get()
+    actions.edit("article-1", title=public.title, body="Only a draft", actor="ada")
+
+    result = import_("--publish")
+
+    assert result.code == 0
+    assert result.out == "1 file: 0 new, 1 changed, 0 unchanged, 0 failed; 0 published.\n"
+    material = Material.objects.get()
+    assert (material.body, material.differs) == (public.body, False)
+    assert len(facts()) == 1
+
+
 def test_hundreds_are_stored_in_few_statements_each_as_if_it_had_come_alone(
     write, import_, django_assert_max_num_queries
 ) -> None:
