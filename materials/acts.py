@@ -46,9 +46,10 @@ def withdraw(request: HttpRequest, material_id: str) -> HttpResponse:
     """Take the material away from readers, for the `reason` in the form. GET asks for it."""
     if request.method != "POST":
         return _confirm_withdrawal(request, material_id, WithdrawForm())
-    form = WithdrawForm(request.POST)
-    form.is_valid()
-    reason = form.cleaned_data.get("reason", "")
+    form = WithdrawForm.posted(request)
+    if not form.is_valid():
+        return _confirm_withdrawal(request, material_id, form, status=422)
+    reason = form.cleaned_data["reason"]
     try:
         refusal = _do_and_tell(
             request,

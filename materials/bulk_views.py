@@ -1,9 +1,10 @@
 """Publishing and withdrawing many materials: each in its own transaction, each with its result.
 
 Two steps. The list posts what was ticked, and a page says what will happen; its form posts the
-materials with the versions it showed, a slice at a time, and every answer tells the results so
-far and sends the next slice. So progress is seen, nothing outlasts a request, and a form that
-is sent twice changes nothing twice: what is published as it stands is refused.
+materials with the versions it showed, and a draft that was changed since is not published. With
+htmx a slice at a time is done, and every answer tells the results so far and sends the next slice;
+without it one request does all. A form that is sent twice changes nothing twice: what is published
+as it stands, or is withdrawn already, is refused.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from materials import actions
 from materials.forms import WithdrawForm, version_in
 from materials.guard import needs
 from materials.listing import Selection
-from materials.models import Material, is_material_id
+from materials.models import Material, MaterialQuerySet, is_material_id
 from materials.refusals import ActionRefused, InvalidMaterial
 from messaging import outbox
 
@@ -70,9 +71,10 @@ def _ask(request: HttpRequest, act: str, form: WithdrawForm, *, status: int = 20
 
 def _go_on(request: HttpRequest, act: str) -> HttpResponse:
     items = request.POST.get("items", "").split()[:MOST]
-    form = WithdrawForm(request.POST)
-    form.is_valid()
-    reason = form.cleaned_data.get("reason", "")
+    form = WithdrawForm.posted(request)
+    if not form.is_valid():
+        return _ask(request, act, form, status=422)
+    reason = form.cleaned_data["reason"]
     slice_, rest = (
         (items[:SLICE], items[SLICE:]) if "HX-Request" in request.headers else (items, [])
     )
@@ -125,12 +127,14 @@ def _sentences(refusal: InvalidMaterial) -> Iterator[str]:
         yield from sentences
 
 
-def _chosen(request: HttpRequest):  # type: ignore[no-untyped-def]
+def _chosen(request: HttpRequest) -> MaterialQuerySet:
     if request.POST.get("all"):
         found = Selection.from_query(request.POST.dict()).materials()
     else:
-        ids = filter(is_material_id, request.POST.getlist("material")[:MOST])
-        found = Material.objects.filter(material_id__in=list(ids))
+        # Ticked in the list, or on the page that asked.
+        items = request.POST.get("items", "").split()
+        ids = [*request.POST.getlist("material"), *(item.partition(":")[0] for item in items)]
+        found = Material.objects.filter(material_id__in=list(filter(is_material_id, ids[:MOST])))
     return found.defer("body", "summary", "search_key")
 
 

@@ -24,7 +24,7 @@ def create(request: HttpRequest) -> HttpResponse:
     """A form for a new material. A fault stands beside its field (422)."""
     if request.method != "POST":
         return _page(request, NewMaterialForm())
-    form = NewMaterialForm(request.POST)
+    form = NewMaterialForm.posted(request)
     if form.is_valid():
         try:
             material = actions.create(
@@ -44,7 +44,7 @@ def edit(request: HttpRequest, material_id: str) -> HttpResponse:
     material = get_object_or_404(Material, material_id=material_id)
     if request.method != "POST":
         return _page(request, DraftForm(initial=initial_of(material)), material)
-    form = DraftForm(request.POST)
+    form = DraftForm.posted(request)
     if form.is_valid():
         try:
             material = actions.edit(

@@ -1,19 +1,29 @@
 """The editors' forms. They take text apart and show faults; the limits are the actions' own."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, Self
 
 from django import forms
 from django.core.validators import ProhibitNullCharactersValidator
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from materials.content import BODY_LIMIT, REASON_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT, Content
 from materials.models import Material
+from materials.posted_text import broken_fields
 from materials.refusals import ActionRefused, InvalidMaterial
 
 
 class _ShowsRefusals(forms.Form):
     limits: Mapping[str, int] = {}
+    broken: Set[str] = frozenset()
+
+    @classmethod
+    def posted(cls, request: HttpRequest) -> Self:
+        """The form as it was sent. A field whose bytes are no text is refused."""
+        form = cls(request.POST)
+        form.broken = broken_fields(request)
+        return form
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -28,6 +38,14 @@ class _ShowsRefusals(forms.Form):
                 for validator in field.validators
                 if not isinstance(validator, ProhibitNullCharactersValidator)
             ]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        for name in self.broken & self.fields.keys():
+            self.add_error(
+                name, _("Part of this came as bytes that are no text. Remove or retype each “�”.")
+            )
+        return data
 
     def show(self, refusal: ActionRefused) -> None:
         """Put each fault beside its field, and what concerns no field above the form."""

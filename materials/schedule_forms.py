@@ -77,7 +77,7 @@ class ScheduleForm(WithdrawForm):
 
     def clean(self) -> dict[str, Any]:
         """Turn the moment of that zone into the instant; a clock change may leave no such one."""
-        data = super().clean() or self.cleaned_data
+        data = super().clean()
         zone = data.get("zone")
         if zone and "when" in data:
             try:

@@ -34,7 +34,7 @@ def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
         planned = _planned(material, act)
         form = ScheduleForm.of(planned, request, draft_version=material.version)
         return _page(request, material, act, form)
-    form = ScheduleForm(request.POST)
+    form = ScheduleForm.posted(request)
     if form.is_valid():
         try:
             planned = schedules.plan(

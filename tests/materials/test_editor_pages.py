@@ -1,6 +1,7 @@
 """The editors' pages: who sees what, what the forms say, and odd requests that are no 500."""
 
 from html.parser import HTMLParser
+from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
@@ -9,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from materials import actions
-from materials.models import Material
+from materials.models import Material, Schedule
 from materials.refusals import TryAgain
 from messaging.models import OutboxMessage
 from tests.materials.makers import draft, facts, person, published, receipt
@@ -282,14 +283,51 @@ def test_several_faults_are_told_at_once(editor: Client) -> None:
     assert Material.objects.get().version == 1
 
 
-def test_bytes_that_are_no_utf8_are_no_error(editor: Client) -> None:
-    response = editor.post(
-        "/editor/new/",
-        b"material_id=a&title=%ED%A0%BD%FF&body=%C3",
-        content_type="application/x-www-form-urlencoded",
+URLENCODED = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("new/", b"material_id=a&summary=%EF%BF%BD&title=%ED%A0%BD%FF&body=%C3"),
+        ("article-107/edit/", b"version=2&summary=%EF%BF%BD&title=a\xff&body=\xd1\x8f"),
+        ("article-107/withdraw/", b"reason=%ED%B0%80"),
+        ("bulk/", b"act=withdraw&items=article-107:2&reason=a+%C3"),
+        ("article-107/schedule/", b"act=withdraw&when=2999-01-01T00:00:00&zone=UTC&reason=%FF"),
+    ],
+)
+def test_bytes_that_are_no_text_are_refused_beside_their_field(
+    editor: Client, path: str, sent: bytes
+) -> None:
+    published(title="Kept")
+    actions.edit("article-107", title="Draft", actor="ada")
+
+    response = editor.post(f"/editor/{path}", sent, content_type=URLENCODED)
+
+    assert response.status_code == 422
+    form = response.context.get("form") or response.context["withdraw_form"]
+    assert set(form.errors) == ({"reason"} if b"reason" in sent else {"title", "body"})
+    assert "bytes that are no text" in text_of(response)
+    assert Material.objects.get().title == "Draft"
+    assert len(facts()) == 1
+    assert not Schedule.objects.exists()
+
+
+def test_what_is_no_text_in_a_form_of_another_kind_is_refused_too(editor: Client) -> None:
+    sent = b"".join(
+        b'--x\r\nContent-Disposition: form-data; name="%b"\r\n\r\n%b\r\n' % field
+        for field in ((b"material_id", b"a"), (b"title", b"a\xff"))
     )
 
-    assert response.status_code in (302, 422)
+    response = editor.post("/editor/new/", sent + b"--x--", "multipart/form-data; boundary=x")
+
+    assert set(response.context["form"].errors) == {"title"}
+
+
+def test_a_replacement_character_that_somebody_typed_is_a_character(editor: Client) -> None:
+    editor.post("/editor/new/", urlencode(form(material_id="a", title="“\ufffd”")), URLENCODED)
+
+    assert Material.objects.get().title == "“\ufffd”"
 
 
 def test_who_saves_second_sees_both_drafts_and_decides(editor: Client) -> None:
