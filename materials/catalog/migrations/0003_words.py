@@ -49,16 +49,8 @@ _ON_SQLITE = [
            INSERT INTO catalog_words (catalog_words, rowid, words)
                VALUES ('delete', old.id, old.words);
        END""",
-    """CREATE TRIGGER catalog_entry_went AFTER DELETE ON catalog_entry BEGIN
-           DELETE FROM catalog_text WHERE material_id = old.material_id;
-       END""",
-    # A tag or a language that few share is looked for without reading the entries.
-    """CREATE INDEX catalog_shelves ON catalog_entry
-       (published_at DESC, material_id, language, tags) WHERE visible""",
 ]
 _BACK_ON_SQLITE = [
-    "DROP INDEX catalog_shelves",
-    "DROP TRIGGER catalog_entry_went",
     "DROP TABLE catalog_words",
     "DROP TABLE catalog_text",
 ]

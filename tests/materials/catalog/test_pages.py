@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from django.utils.http import http_date
 
@@ -176,6 +177,19 @@ def test_the_words_found_are_those_of_the_newest_revision(client: Client) -> Non
     CatalogEntry.objects.all().delete()
     project(published("c", title="After all"))
     assert titles(client, {"q": "after"}) == ["After all"]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL changes tables in place")
+def test_no_migration_has_lost_what_the_models_do_not_know() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'index')")
+        there = {name for (name,) in cursor.fetchall()}
+
+    assert there >= {
+        *("catalog_entry_went", "catalog_shelves"),
+        *("catalog_text_came", "catalog_text_changed", "catalog_text_went"),
+        *("material_words_came", "material_words_changed", "material_words_went"),
+    }
 
 
 @pytest.mark.parametrize("query", [{}, {"q": "title"}, {"tag": "x"}, {"lang": "en"}])
