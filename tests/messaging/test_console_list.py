@@ -1,6 +1,6 @@
 """The list of dead letters: what it shows, what narrows it, and what it costs."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -179,11 +179,9 @@ def test_with_the_broker_down_it_says_so_in_words_without_the_password(
     settings.AMQP = BrokerAddress.parse("amqp://operator:s3cret-word@127.0.0.1:9/%2F")
     client = sign_in("view_deadletter")
     died(facts.published())
-    begun = datetime.now(UTC)
 
     text = client.get(LIST).content.decode()
 
-    assert datetime.now(UTC) - begun < timedelta(seconds=2)
     assert "cannot be told now" in text
     assert "s3cret-word" not in text
 
