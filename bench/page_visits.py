@@ -47,7 +47,7 @@ def visits(materials: int) -> dict[str, list[str]]:
         "tags": ["/tags/"],
         "languages": ["/languages/"],
         "editor": ["/editor/"],
-        "editor, deep": [f"/editor/?page={number}" for number in range(50, 201, 5)],
+        "editor, deep": [f"/editor/?page={number}" for number in range(10, 51, 5)],
         **{
             f"editor, {name}": [f"/editor/?state={name}"]
             for name in ("draft", "published", "changed", "withdrawn", "scheduled")
@@ -65,9 +65,9 @@ def visits(materials: int) -> dict[str, list[str]]:
         "editor, usual word": [f"/editor/?q={word}" for word in usual],
         "editor, rare word": [f"/editor/?q={word}" for word in rare],
         "editor, an id": [f"/editor/?q={name}" for name in some],
-        "editor, by title": ["/editor/?sort=title", "/editor/?sort=title&page=150"],
-        "editor, by id": ["/editor/?sort=id", "/editor/?sort=id&page=150"],
-        "editor, oldest": ["/editor/?sort=oldest", "/editor/?sort=oldest&page=150"],
+        "editor, by title": ["/editor/?sort=title", "/editor/?sort=title&page=45"],
+        "editor, by id": ["/editor/?sort=id", "/editor/?sort=id&page=45"],
+        "editor, oldest": ["/editor/?sort=oldest", "/editor/?sort=oldest&page=45"],
         "editor, all at once": [
             f"/editor/?q={word}&state=published&delivery=arrived&language=en&sort=title"
             for word in usual

@@ -9,13 +9,13 @@ from django.db.models.functions import Coalesce
 from materials.models import Material, MaterialQuerySet
 
 PAGE_SIZE = 50
-MOST_LISTED = 10_000
+MOST_LISTED = 2_500
 
 
 def page_of(found: MaterialQuerySet, number: str | None) -> Page[Material]:
     """That page, or the nearest one there is, without the materials' texts. Three queries.
 
-    A list ends after 10 000 materials (`is_cut` of the page then): to count and to pass over more
+    A list ends after 2 500 materials (`is_cut` of the page then): to count and to pass over more
     of them takes too long for a page.
     """
     rows = _Rows(found)
