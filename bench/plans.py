@@ -49,19 +49,23 @@ def _relay() -> None:
     from messaging.relay import Relay
 
     with Lifetime() as lifetime:
-        threading.Timer(0.5, lifetime.stop).start()
+        threading.Timer(1.5, lifetime.stop).start()
         Relay(topology(), lifetime, using=DEFAULT_DB_ALIAS).run()
 
 
 def _consume(bodies: Sequence[bytes]) -> None:
-    """Apply new facts, then the same again."""
+    """Apply new facts, then the same again; all of it is rolled back, to be explained as new."""
+    from django.db import transaction
+
     from messaging import inbox, registry
     from messaging.envelope import decode
 
     events = [decode(body, registry.event_types()) for body in bodies]
-    for consumer in registry.consumers():
-        for _ in range(2):
-            inbox.handle(consumer, events)
+    with transaction.atomic():
+        for consumer in registry.consumers():
+            for _ in range(2):
+                inbox.handle(consumer, events)
+        transaction.set_rollback(True)
 
 
 def _explain(sql: str, params: Any) -> str:
