@@ -2,10 +2,11 @@
 
 import os
 import sys
+from collections.abc import Sequence
 
 from catalogsite.environment import SettingError
 
-WRONG_SETTING = 2
+WRONG_SETTING = WRONG_USE = 2
 
 
 def read_settings(*, serves_pages: bool, exit_code: int = WRONG_SETTING) -> None:
@@ -35,3 +36,18 @@ def set_up_logging() -> None:
 
     configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
     take_over_process()
+
+
+def run_command(arguments: Sequence[str]) -> None:
+    """Run the management command. Django ends with 1 for one that does not exist; here it is 2."""
+    from django.core.management import ManagementUtility
+    from django.core.management.base import BaseCommand
+
+    class Commands(ManagementUtility):
+        def fetch_command(self, subcommand: str) -> BaseCommand:
+            try:
+                return super().fetch_command(subcommand)
+            except SystemExit:
+                sys.exit(WRONG_USE)
+
+    Commands(list(arguments)).execute()

@@ -16,6 +16,8 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 
+from catalogsite.start import run_command
+
 ADMIN_PAGES = ["/admin/", "/admin/messaging/outboxmessage/", "/admin/nothing/"]
 
 
@@ -177,3 +179,14 @@ def test_a_stopped_migration_is_no_end_in_good_order() -> None:
     obey_stop_signals(["manage.py", "migrate"])
 
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["nonsense", "--help"], ["help", "nonsense"]])
+def test_a_command_that_does_not_exist_is_wrong_use(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        run_command(["manage.py", *arguments])
+
+    assert end.value.code == 2
+    assert "Unknown command: 'nonsense'" in capsys.readouterr().err

@@ -10,9 +10,19 @@ from tests.environment import PROJECT
 
 
 def read_compose(settings: Mapping[str, str]) -> dict[str, Any]:
-    """The whole file, with ${NAME:-value} from these settings or by the value."""
+    """The whole file, with ${NAME:-value} from these settings or by the value.
+
+    A variable of a service without any value is that of the settings, or is none.
+    """
     text = (PROJECT / "docker-compose.yml").read_text(encoding="utf-8")
     document: dict[str, Any] = _fill(yaml.safe_load(text), settings)
+    for service in document["services"].values():
+        passed_on = service.get("environment", {})
+        service["environment"] = {
+            name: settings[name] if value is None else value
+            for name, value in passed_on.items()
+            if value is not None or name in settings
+        }
     return document
 
 

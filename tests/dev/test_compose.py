@@ -21,6 +21,7 @@ from jsonschema.validators import validator_for
 from dev.free_ports import LOOPBACK, free_port
 from dev.postgres import find_binaries
 from dev.rabbitmq import RabbitNode
+from tests.catalogsite.started import settings_of
 from tests.dev.compose_file import read_compose
 from tests.environment import PROJECT, clean_environment
 from tests.eventually import eventually
@@ -30,7 +31,7 @@ from tests.processes.command import Command
 pytestmark = pytest.mark.any_database
 
 BIN = Path(sys.executable).parent
-APP_SERVICES = ("web", "relay", "catalog", "audit", "letters", "schedule")
+APP_SERVICES = ("web", "relay", "catalog", "audit", "batches", "letters", "schedule")
 
 
 class Compose:
@@ -122,12 +123,41 @@ def test_what_waits_for_another_waits_until_it_is_well() -> None:
     assert all("healthcheck" in services[name] for name in (*APP_SERVICES, "postgres", "rabbitmq"))
 
 
-def test_every_setting_of_the_contract_can_be_set_from_outside() -> None:
-    outside = {"SECRET_KEY": "k", "DEBUG": "true", "SIMULATE_TEMPORARY": "article-107"}
+# Compose makes these of its own parts.
+MADE_HERE = {"DATABASE_URL", "AMQP_URL"}
+OUTSIDE = {
+    "SECRET_KEY": "k",
+    "DEBUG": "true",
+    "ALLOWED_HOSTS": "example.org",
+    "CSRF_TRUSTED_ORIGINS": "https://example.org",
+    "SERVED_OVER_HTTPS": "false",
+    "DELIVERY_NAMESPACE": "mine",
+    "DELIVERY_QUEUE_TYPE": "quorum",
+    "DELIVERY_RETRY_DELAY_MS": "7",
+    "LOG_FORMAT": "json",
+    "LOG_LEVEL": "DEBUG",
+    "SIMULATE_TEMPORARY": "article-107",
+    "TIME_ZONE": "Europe/Berlin",
+    "LANGUAGE_CODE": "ru",
+}
 
-    settings = read_compose(outside)["services"]["catalog"]["environment"]
 
-    assert {name: settings[name] for name in outside} == outside
+def test_every_setting_can_be_set_from_outside() -> None:
+    settings = (PROJECT / "catalogsite" / "settings.py").read_text(encoding="utf-8")
+    documented = (PROJECT / "docs" / "settings.md").read_text(encoding="utf-8")
+    every = set(re.findall(r'\benv\.\w+\(\s*"(\w+)"', settings))
+    assert every == {*MADE_HERE, *OUTSIDE} == set(re.findall(r"(?m)^\| `([A-Z_]+)` \|", documented))
+
+    for name in APP_SERVICES:
+        given = read_compose(OUTSIDE)["services"][name]["environment"]
+        assert {name: given[name] for name in OUTSIDE} == OUTSIDE
+
+
+def test_what_is_not_set_outside_has_a_value_that_the_settings_take() -> None:
+    given = read_compose({})["services"]["web"]["environment"]
+
+    assert all(given.values())
+    settings_of("CSRF_TRUSTED_ORIGINS", project=PROJECT, **given)
 
 
 def test_all_ports_are_on_the_loopback_interface() -> None:
