@@ -163,7 +163,10 @@ def _why_not_sent(
     if not seen.broker_answers:
         return _("The broker does not answer. It will be sent as soon as it does.")
     if not seen.relay_leads:
-        return _("Waits for the relay, which is not running.")
+        return _(
+            "Waits for the relay, which is not connected. "
+            "After an outage that takes up to half a minute."
+        )
     return _("The broker has not confirmed yet.")
 
 
@@ -174,7 +177,10 @@ def _why_not_handled(consumer: str, seen: Look) -> str:
     if depth is None:
         return _("Its queue is not there. An operator has to declare it.")
     if not depth.consumers:
-        return _("Waits in the queue: its consumer is not running.")
+        return _(
+            "Waits in the queue: its consumer is not connected. "
+            "After an outage that takes up to half a minute."
+        )
     if depth.ready:
         return ngettext(
             "In the queue, where %d message waits.",

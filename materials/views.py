@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from materials.delivery import Journey, journeys
 from materials.guard import needs
 from materials.models import Material, Schedule
+from messaging import pauses
 
 PAGE_SIZE = 50
 
@@ -24,6 +25,7 @@ def show_history(request: HttpRequest, material_id: str) -> HttpResponse:
     context = {
         "material": material,
         "planned": material.schedules.filter(state=Schedule.State.PENDING),
+        "paused": pauses.active(),
         "page": page,
         "rows": [
             (revision, found[revision.event_id], state_of(found[revision.event_id]))

@@ -225,7 +225,7 @@ def test_an_open_timeline_says_what_waits_for_what_and_settles_by_itself(
         publish(page, "patient", title="Patient")
         catalog, sent = station(page, 1, "Catalog"), station(page, 1, "Sent")
         expect(catalog).to_contain_text(
-            "Waits in the queue: its consumer is not running.", timeout=ARRIVAL_MS
+            "Waits in the queue: its consumer is not connected.", timeout=ARRIVAL_MS
         )
         expect(station(page, 1, "Audit")).to_contain_class("settled")
     watch_arrive(page, 1)

@@ -139,7 +139,7 @@ def test_what_is_late_to_be_sent_says_what_it_waits_for(ways, look: holdups.Look
             holdups.Look(
                 relay_leads=True, broker_answers=True, queues={"catalog": QueueDepth(3, 0)}
             ),
-            "its consumer is not running",
+            "its consumer is not connected",
         ),
         (
             holdups.Look(
