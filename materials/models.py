@@ -1,6 +1,7 @@
 """What editors own: materials with their drafts, and the facts published about them.
 
-Written by `materials.actions` alone. A draft stands apart from what is published: readers'
+Written by `materials.actions` and, for many new ones at once, `materials.newcomers`; plans by
+`materials.schedules`. A draft stands apart from what is published: readers'
 projections learn only of revisions, through events.
 """
 
@@ -71,7 +72,9 @@ class MaterialQuerySet(models.QuerySet["Material"]):
         if connections[self.db].vendor == "postgresql":
             return self.filter(tags__contains=[tag])
         # The words of its tags belong to a material's words, so the index leaves few to be read.
-        near = self.matching(tag) if words_of(tag) else self
+        words = " AND ".join(f'"{word}"' for word in words_of(tag)[:MOST_WORDS])
+        says = RawSQL(_SAYS_ON_SQLITE, [words], models.BooleanField())
+        near = self.filter(says) if words else self
         return near.filter(RawSQL(_HAS_TAG_ON_SQLITE, [tag], models.BooleanField()))
 
 
