@@ -40,6 +40,7 @@ def measure(place: Stage, report: Report, options: Options) -> None:
     for kind in KINDS:
         if options.given.only in (None, kind):
             _measure_on(place, report, kind, letters, asked=options.size(ASKED, quick=QUICK_ASKED))
+            report.write(options.given.results)  # the next may be stopped
 
 
 def _measure_on(place: Stage, report: Report, kind: Kind, letters: int, *, asked: int) -> None:
