@@ -1,14 +1,14 @@
 """Facts into the audit trail: one row an event, kept as it came."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-import msgspec
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from materials.row_documents import documents
 from messaging.envelope import Event
 
 
@@ -53,9 +53,7 @@ def _row(event: Event) -> _Row:
 
 _COLUMNS = ", ".join(_Row._fields)
 
-# The database's defaults give the id and the moment of receipt. One JSON document instead of an
-# array a column: psycopg writes arrays element by element in Python, which costs more than all
-# the rest of the statement.
+# The database's defaults give the id and the moment of receipt.
 _INSERT_DOCUMENT = f"""
     INSERT INTO audit_record ({_COLUMNS})
     SELECT (v->>0)::uuid, v->>1, v->>2, (v->>3)::bigint, (v->>4)::timestamptz, v->>5, v->>6
@@ -64,30 +62,13 @@ _INSERT_DOCUMENT = f"""
     ON CONFLICT (event_id) DO NOTHING
 """
 
-# Bounds the memory of a statement on both sides; jsonb itself ends at 255 MiB.
-_DOCUMENT_BYTES = 8 * 1024 * 1024
-
 _VALUES = f"({', '.join(['%s'] * len(_Row._fields))})"
 
 
 def _insert_documents(connection: BaseDatabaseWrapper, rows: Iterable[_Row]) -> None:
     with connection.cursor() as cursor:
-        for document in _documents(rows):
+        for document in documents(rows):
             cursor.execute(_INSERT_DOCUMENT, [document])
-
-
-def _documents(rows: Iterable[_Row]) -> Iterator[str]:
-    """The rows as JSON arrays of arrays, each of a bounded size."""
-    encoded: list[bytes] = []
-    size = 0
-    for row in rows:
-        text = msgspec.json.encode(row)
-        if encoded and size + len(text) > _DOCUMENT_BYTES:
-            yield f"[{b','.join(encoded).decode()}]"
-            encoded, size = [], 0
-        encoded.append(text)
-        size += len(text)
-    yield f"[{b','.join(encoded).decode()}]"
 
 
 def _insert_values(connection: BaseDatabaseWrapper, rows: Sequence[_Row]) -> None:

@@ -1,17 +1,17 @@
 """Facts into the readers' catalog: the newest revision of a material wins, whatever came when."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from itertools import chain
 from typing import Any, NamedTuple
 
-import msgspec
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from materials.events import PUBLISHED
+from materials.row_documents import documents
 from materials.search_keys import key_of
 from messaging.envelope import Event
 
@@ -127,8 +127,6 @@ _COLUMNS = _Row._fields[:-1]
 
 _INSERT = "INSERT INTO catalog_entry ({columns}, replaced_revision, applied_at)"
 
-# One JSON document instead of an array a column: psycopg writes arrays element by element in
-# Python, which costs more than all the rest of the statement.
 _UPSERT_DOCUMENT = f"""
     {_INSERT.format(columns=", ".join(_Row._fields))}
     SELECT v->>0, (v->>1)::bigint, (v->>2)::boolean, v->>3, v->>4, v->>5, v->>6, v->7,
@@ -138,9 +136,6 @@ _UPSERT_DOCUMENT = f"""
     ORDER BY position
     {_ON_CONFLICT.format(words=", words = excluded.words")}
 """
-
-# Bounds the memory of a statement on both sides; jsonb itself ends at 255 MiB.
-_DOCUMENT_BYTES = 8 * 1024 * 1024
 
 _UPSERT_VALUES = f"""
     {_INSERT.format(columns=", ".join(_COLUMNS))} VALUES {{values}} {_ON_CONFLICT.format(words="")}
@@ -160,24 +155,10 @@ _UPSERT_WORDS = """
 def _upsert_documents(connection: BaseDatabaseWrapper, rows: Sequence[_Row]) -> _Written:
     written: _Written = []
     with connection.cursor() as cursor:
-        for document in _documents(rows):
+        for document in documents(rows):
             cursor.execute(_UPSERT_DOCUMENT, [document])
             written += cursor.fetchall()
     return written
-
-
-def _documents(rows: Iterable[_Row]) -> Iterator[str]:
-    """The rows as JSON arrays of arrays, each of a bounded size."""
-    encoded: list[bytes] = []
-    size = 0
-    for row in rows:
-        text = msgspec.json.encode(row)
-        if encoded and size + len(text) > _DOCUMENT_BYTES:
-            yield f"[{b','.join(encoded).decode()}]"
-            encoded, size = [], 0
-        encoded.append(text)
-        size += len(text)
-    yield f"[{b','.join(encoded).decode()}]"
 
 
 def _upsert_values(connection: BaseDatabaseWrapper, rows: Sequence[_Row]) -> _Written:

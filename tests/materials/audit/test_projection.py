@@ -11,6 +11,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from materials import row_documents
 from materials.audit import projection
 from materials.audit.models import AuditRecord
 from messaging import registry
@@ -124,7 +125,7 @@ def test_a_batch_is_one_statement_on_postgresql(django_assert_num_queries: Any) 
 def test_large_envelopes_are_spread_over_statements_in_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(projection, "_DOCUMENT_BYTES", 10_000)
+    monkeypatch.setattr(row_documents, "DOCUMENT_BYTES", 10_000)
     batch = [published(f"article-{n}", body=f"{n} " * 1500) for n in range(40)]
 
     record_batch(batch)

@@ -8,6 +8,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from materials import row_documents
 from materials.catalog import projection
 from materials.catalog.models import CatalogEntry
 from messaging import registry
@@ -222,7 +223,7 @@ def test_a_batch_is_one_statement_on_postgresql(django_assert_num_queries: Any) 
 def test_large_texts_are_spread_over_statements_without_a_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(projection, "_DOCUMENT_BYTES", 10_000)
+    monkeypatch.setattr(row_documents, "DOCUMENT_BYTES", 10_000)
     batch = [published(f"article-{n % 7}", n + 1, body=f"{n} " * 1500) for n in range(40)]
 
     stale = project_batch(batch)
