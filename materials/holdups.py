@@ -1,9 +1,11 @@
 """What delivery may be waiting for at this moment: the relay, the broker, a consumer.
 
 Asked only for facts that are late. A look is kept for a few seconds, so that many open pages
-cost the broker and the database one question, and a page never waits longer than for one look.
+cost the broker and the database one question, and a page never waits longer than for one look. Each
+process of the pages looks for itself.
 """
 
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,15 +33,20 @@ class Look:
 
 
 _kept: tuple[float, Look] | None = None
+_looking = threading.Lock()
 
 
 def look() -> Look:
-    """The state of the ways, at most KEPT_SECONDS old. Never raises for a broker that is away."""
+    """The state of the ways, at most KEPT_SECONDS old. Never raises for a broker that is away.
+
+    Who comes while somebody looks waits for that look and takes it.
+    """
     global _kept
-    now = time.monotonic()
-    if _kept is None or now - _kept[0] > KEPT_SECONDS:
-        _kept = now, _look()
-    return _kept[1]
+    with _looking:
+        now = time.monotonic()
+        if _kept is None or now - _kept[0] > KEPT_SECONDS:
+            _kept = now, _look()
+        return _kept[1]
 
 
 def forget() -> None:

@@ -1,5 +1,6 @@
 """Where each revision is right now, as the history and its live fragment tell it."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from materials.delivery import Journey, journeys
 from materials.models import Revision
 from messaging.broker.inspection import QueueDepth
 from messaging.models import InboxReceipt, OutboxMessage
+from tests.materials.at_once import at_once
 from tests.materials.makers import draft, failure, letter, person, published, receipt, sent
 from tests.materials.test_editor_pages import EVERYTHING, text_of
 
@@ -40,6 +42,24 @@ def ways(monkeypatch: pytest.MonkeyPatch):
 
     are(RUNNING)
     return are
+
+
+def test_many_who_ask_at_once_cost_one_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+
+    def look_slowly() -> holdups.Look:
+        looks.append(RUNNING)
+        time.sleep(0.05)  # Only for those who would not wait to come in between.
+        return RUNNING
+
+    monkeypatch.setattr(holdups, "_look", look_slowly)
+    holdups.forget()
+    try:
+        assert at_once([holdups.look] * 8) == [RUNNING] * 8
+    finally:
+        holdups.forget()
+
+    assert len(looks) == 1
 
 
 def journey(number: int = 1) -> Journey:
