@@ -2,11 +2,15 @@
 
 import json
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from subprocess import Popen
 
 from bench.figures import Sample
 from bench.stage import Stage
+
+LIMIT_SECONDS = 300
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,9 @@ def play(stage: Stage, *parts: Part, count: int | None = None) -> Sample:
         )
         for part in parts
     ]
+    # Whoever is stuck is killed; what it logged is then shown.
+    limit = threading.Timer(LIMIT_SECONDS, _kill, [processes])
+    limit.start()
     try:
         for process, part in zip(processes, parts, strict=True):
             _expect(_line(process.stdout), "ready", stage, part)
@@ -46,10 +53,16 @@ def play(stage: Stage, *parts: Part, count: int | None = None) -> Sample:
         for process in processes:
             process.wait()
     finally:
+        limit.cancel()
         for process in processes:
             process.kill()
             process.communicate()
     return _sample(results, count=count)
+
+
+def _kill(processes: "Sequence[Popen[str]]") -> None:
+    for process in processes:
+        process.kill()
 
 
 def _sample(results: Sequence[dict[str, float]], *, count: int | None) -> Sample:
