@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 LOOK_SECONDS = 0.2
 WORK_SECONDS = 0.5  # of a consumer's work may lie ready in its queue
 LEAST_ROWS = 250  # may lie there in any case; also before a consumer's pace is known
-WINDOW_SECONDS = 3.0  # over which a pace is taken
+WINDOW_SECONDS = 10.0  # over which a pace is taken
+FIRST_PACE_SECONDS = 1.5  # after which there is one
 STANDSTILL_SECONDS = 5.0  # after which a queue is not waited for
 FAR_SLOWER = 10  # times: the slowest consumer that bulk for the others waits for
 PATIENCE_SECONDS = 3.0  # for the answer to a look
@@ -22,12 +23,14 @@ PATIENCE_SECONDS = 3.0  # for the answer to a look
 @dataclass
 class _Queue:
     ready: int = 0
-    pace: float = 0.0  # rows a second that its consumer can take, as far as it has shown
+    pace: float | None = None  # rows a second that its consumer takes, once that is known
     moved_at: float = 0.0
     # When, and how many of the rows confirmed by then were there no longer: never too many.
     looks: deque[tuple[float, int]] = field(default_factory=deque)
     most_drained: int = 0
     was_empty_at: float = 0.0
+    burst: float = 0.0  # the most it took between two looks, of late, and then was empty
+    burst_at: float = 0.0
 
     def look(self, now: float, confirmed: int, ready: int) -> None:
         drained = confirmed - ready
@@ -36,15 +39,30 @@ class _Queue:
         self.most_drained = max(self.most_drained, drained) if self.looks else drained
         if not ready:
             self.was_empty_at = now
+            self._keep_burst(now, drained)
         self.ready = ready
         self.looks.append((now, drained))
-        while now - self.looks[0][0] > WINDOW_SECONDS:
+        # A queue that ran empty shows how much came, and not how much could be taken.
+        starved = now - self.was_empty_at < FIRST_PACE_SECONDS
+        since = now - WINDOW_SECONDS if starved else max(now - WINDOW_SECONDS, self.was_empty_at)
+        while self.looks[0][0] < since:
             self.looks.popleft()
         began, drained_then = self.looks[0]
-        if now - began > WINDOW_SECONDS / 2:
+        if now - began >= FIRST_PACE_SECONDS:
             shown = max(0.0, (drained - drained_then) / (now - began))
-            # A queue that ran empty shows how much came, and not how much could be taken.
-            self.pace = max(self.pace, shown) if self.was_empty_at >= began else shown
+            self.pace = max(self.pace or 0.0, shown) if starved else shown
+
+    @property
+    def speed(self) -> float:
+        """What it can do at least; a queue that is kept short shows it in bursts alone."""
+        return max(self.pace or 0.0, self.burst)
+
+    def _keep_burst(self, now: float, drained: int) -> None:
+        if not self.looks or now <= self.looks[-1][0]:
+            return
+        burst = (drained - self.looks[-1][1]) / (now - self.looks[-1][0])
+        if burst >= self.burst or now - self.burst_at > WINDOW_SECONDS:
+            self.burst, self.burst_at = max(0.0, burst), now
 
 
 class BulkPace:
@@ -101,11 +119,11 @@ class BulkPace:
         moving = [
             queue for queue in self._queues.values() if now - queue.moved_at < STANDSTILL_SECONDS
         ]
-        fastest = max((queue.pace for queue in moving), default=0.0)
+        fastest = max((queue.speed for queue in moving), default=0.0)
         since = self._confirmed - self._confirmed_when_asked + in_flight
         rooms = [
-            max(LEAST_ROWS, int(queue.pace * WORK_SECONDS)) - queue.ready - since
+            max(LEAST_ROWS, int((queue.pace or 0.0) * WORK_SECONDS)) - queue.ready - since
             for queue in moving
-            if queue.pace * FAR_SLOWER >= fastest
+            if queue.pace is None or queue.speed * FAR_SLOWER >= fastest
         ]
         return max(0, min(rooms)) if rooms else None

@@ -56,6 +56,17 @@ def test_queues_hold_little_and_consumers_are_kept_busy(rate: int) -> None:
     assert house.deepest["catalog"] <= max(bulk_pace.LEAST_ROWS, rate) + 1
 
 
+def test_a_consumer_that_becomes_slower_is_soon_known_to_be() -> None:
+    house = House(catalog=6000, audit=6000)
+    house.run(10)
+
+    house.rates["catalog"] = 1000
+    house.run(10)
+    house.run(5)
+
+    assert house.deepest["catalog"] <= 1000
+
+
 def test_nothing_goes_before_the_first_look() -> None:
     assert BulkPace().room(in_flight=0) == 0
 
