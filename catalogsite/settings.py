@@ -96,10 +96,11 @@ ALLOWED_HOSTS = env.items(
     pattern=r"\*|\.?[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]",
     says="must be host names separated by commas, without scheme and port",
 )
+_PORT = r"(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 CSRF_TRUSTED_ORIGINS = env.items(
     "CSRF_TRUSTED_ORIGINS",
     default=[],
-    pattern=r"https?://(\*\.)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?",
+    pattern=rf"https?://(\*\.)?([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:{_PORT})?",
     says="must be origins with scheme and no path, separated by commas: https://example.org",
 )
 
@@ -229,6 +230,7 @@ LOGOUT_REDIRECT_URL = "/"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCKOUT_TEMPLATE = "registration/locked.html"  # says how long, too
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_ALLOWED_CORS_ORIGINS = "null"

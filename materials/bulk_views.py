@@ -75,9 +75,8 @@ def _go_on(request: HttpRequest, act: str) -> HttpResponse:
     if not form.is_valid():
         return _ask(request, act, form, status=422)
     reason = form.cleaned_data["reason"]
-    slice_, rest = (
-        (items[:SLICE], items[SLICE:]) if "HX-Request" in request.headers else (items, [])
-    )
+    fragment = "HX-Request" in request.headers
+    slice_, rest = (items[:SLICE], items[SLICE:]) if fragment else (items, [])
     user = cast(User, request.user)
     before = version_in(request.POST.get("before", "0"))
     is_bulk = before + len(items) > outbox.MOST_AT_ONCE
@@ -90,8 +89,8 @@ def _go_on(request: HttpRequest, act: str) -> HttpResponse:
         "count": before + len(results),
         "total": before + len(items),
         "done": sum(result.done for result in results),
+        "fragment": fragment,
     }
-    fragment = "HX-Request" in request.headers
     template = "materials/_bulk_results.html" if fragment else "materials/bulk_done.html"
     return render(request, template, context)
 

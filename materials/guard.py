@@ -8,6 +8,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.cache import patch_cache_control
 
 Rest = ParamSpec("Rest")
 View = Callable[Concatenate[HttpRequest, Rest], HttpResponse]
@@ -28,7 +29,10 @@ def needs(*rights: str) -> Callable[[View[Rest]], View[Rest]]:
                 return redirect_to_login(where)
             if not request.user.has_perms(rights):
                 raise PermissionDenied
-            return view(request, *args, **kwargs)
+            response = view(request, *args, **kwargs)
+            # Nobody else's, and asked for again: what it shows changes with every act.
+            patch_cache_control(response, private=True, no_cache=True)
+            return response
 
         return cast(View[Rest], guarded)
 

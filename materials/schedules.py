@@ -91,8 +91,11 @@ def carry_out_next(*, now: datetime, passing_over: Collection[int] = ()) -> Sche
     What is refused is kept as failed, with the sentence. Raises ScheduleBusy, and the
     database's errors: then nothing has changed.
     """
+    due = Schedule.objects.pending().filter(due_at__lte=now).exclude(pk__in=passing_over)
+    # Asked before, because on SQLite a transaction holds up all who write.
+    if not due.exists():
+        return None
     with transaction.atomic():
-        due = Schedule.objects.pending().filter(due_at__lte=now).exclude(pk__in=passing_over)
         planned = (
             due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at", "id").first()
         )

@@ -20,17 +20,21 @@
 
   // --- a second click sends nothing: the first is under way ---
 
+  const forget = () => {
+    leaving = false;
+    for (const form of document.forms) delete form.dataset.sent;
+  };
+
   document.addEventListener("submit", (event) => {
     const form = event.target;
     if (form.method !== "post" || event.defaultPrevented) return;
     if (form.dataset.sent) return event.preventDefault();
     form.dataset.sent = "yes";
     if (form.matches("[data-warns]")) leaving = true;
+    // Whoever stopped the page from loading is still here then, and may send it once more.
+    setTimeout(forget, 5000);
   });
-  window.addEventListener("pageshow", () => {
-    leaving = false;
-    for (const form of document.forms) delete form.dataset.sent;
-  });
+  window.addEventListener("pageshow", forget);
 
   // --- the same for what htmx sends; and where nobody answers, a way to go on ---
 

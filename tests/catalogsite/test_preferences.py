@@ -79,6 +79,26 @@ def test_no_other_site_can_choose(client: Client, origin: str | None) -> None:
     assert not client.cookies
 
 
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("https://www.example.org", 302),
+        ("https://a.b.example.org", 302),
+        ("http://www.example.org", 403),
+        ("https://example.org.evil.net", 403),
+        ("https://notexample.org", 403),
+        ("https://example.net:8443", 302),
+        ("https://example.net", 403),
+    ],
+)
+def test_trusted_origins_are_trusted_as_for_every_form(
+    client: Client, settings: Any, origin: str, status: int
+) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://*.example.org", "https://example.net:8443"]
+
+    assert choose(client, origin=origin, theme="dark").status_code == status
+
+
 def test_a_browser_that_hides_the_origin_is_believed_about_the_site(client: Client) -> None:
     headers = {"Origin": "null", "Sec-Fetch-Site": "same-origin"}
     response = client.post("/preferences/", {"theme": "dark"}, headers=headers)

@@ -74,6 +74,15 @@ def test_guessing_a_password_is_stopped_and_locks_out_nobody_else(client: Client
     assert guesses[:9] == [200] * 9
     assert guesses[9] == 429
     assert sign_in(client, "right and long enough") == 429
+    locked = client.post(
+        "/accounts/login/",
+        {"username": "editor", "password": "x"},
+        REMOTE_ADDR="10.0.0.1",
+        headers={"Accept-Language": "ru"},
+    )
+    assert locked.status_code == 429
+    assert '<html lang="ru"' in locked.content.decode()
+    assert "Слишком много попыток" in locked.content.decode()
     assert sign_in(Client(), "right and long enough", address="10.0.0.2") == 302
 
 

@@ -106,7 +106,10 @@ def test_everything_that_is_found_can_be_chosen_at_once(editor: Client) -> None:
 def test_progress_is_told_slice_by_slice(editor: Client) -> None:
     for number in range(SLICE + 3):
         draft(f"article-{number:02}")
-    items = ask(editor, "publish", all="yes").context["items"]
+    page = ask(editor, "publish", all="yes")
+    items = page.context["items"]
+    # Who does not see is told what changes in a region that is there already.
+    assert '<div id="progress" role="status"></div>' in page.content.decode()
 
     first = editor.post(
         "/editor/bulk/", {"act": "publish", "items": items}, headers={"HX-Request": "true"}
@@ -114,6 +117,7 @@ def test_progress_is_told_slice_by_slice(editor: Client) -> None:
     assert len(facts()) == SLICE
     assert f"{SLICE} of {SLICE + 3}" in text_of(first)
     assert 'hx-trigger="load"' in first.content.decode()
+    assert '<div id="progress" hx-swap-oob="innerHTML">' in first.content.decode()
 
     second = editor.post(
         "/editor/bulk/",

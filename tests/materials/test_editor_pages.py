@@ -272,6 +272,15 @@ def test_what_cannot_be_published_is_told_beside_the_field(
     assert not OutboxMessage.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "path", ["", "new/", "article-107/edit/", "article-107/history/", "article-107/publish/"]
+)
+def test_no_cache_keeps_an_editors_page_for_others(editor: Client, path: str) -> None:
+    draft()
+
+    assert editor.get(f"/editor/{path}")["Cache-Control"] == "private, no-cache"
+
+
 def test_several_faults_are_told_at_once(editor: Client) -> None:
     draft()
 

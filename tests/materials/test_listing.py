@@ -70,11 +70,19 @@ def test_what_is_not_there_is_not_found(words: str) -> None:
     assert found(q=words) == []
 
 
-@pytest.mark.parametrize("words", ["it's", "queues & forgive", "':*", "x:*|y", "a <-> b", "\\'"])
-def test_signs_of_a_query_language_are_signs(words: str) -> None:
-    draft(title="It's queues, forgive x y a b")
+@pytest.mark.parametrize(
+    ("words", "is_found"),
+    [
+        *(("it's", True), ("queues & forgive", True), ("a <-> b", True), ("!x", True)),
+        *(("x:*|y", True), ("x|other", False), ("x & !other", False)),
+        *(("':*", False), ("\\'", False), ('"', False), ("()", False)),
+    ],
+)
+def test_signs_of_a_query_language_are_signs(words: str, is_found: bool) -> None:
+    draft(title="It's queues, forgive x y b a")
+    draft("other", title="Other")
 
-    found(q=words)
+    assert found(q=words) == (["article-107"] if is_found else [])
 
 
 def test_the_search_follows_the_draft() -> None:

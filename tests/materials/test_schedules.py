@@ -1,6 +1,7 @@
 """Publishing and withdrawing at a set time: planned, changed, cancelled, carried out once."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -324,6 +325,18 @@ def test_several_runners_carry_each_plan_out_once() -> None:
     assert len(facts()) == 12
     assert Revision.objects.count() == 12
     assert not Schedule.objects.exclude(state="done").exists()
+
+
+def test_a_look_that_finds_nothing_due_holds_up_nobody_who_writes(
+    ada: User, django_assert_num_queries: Any
+) -> None:
+    draft()
+    plan(ada)
+
+    with django_assert_num_queries(1) as asked:
+        assert schedules.carry_out_next(now=timezone.now()) is None
+
+    assert asked.captured_queries[0]["sql"].startswith("SELECT")
 
 
 def test_an_idle_runner_looks_again_no_later_than_the_next_plan(ada: User) -> None:
