@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
+from typing import Any
 
 from django.db import connection, transaction
 
@@ -74,7 +75,7 @@ _COLUMNS = (
 )
 
 
-def _materials(count: int, chance: random.Random) -> Iterator[tuple]:
+def _materials(count: int, chance: random.Random) -> Iterator[tuple[Any, ...]]:
     from materials.search_keys import key_of
 
     texts = _text(vocabulary(), chance)
@@ -114,7 +115,7 @@ def _text(words: list[str], chance: random.Random) -> list[str]:
     return chance.choices(words, cum_weights=weights, k=500_000)
 
 
-def _write_materials(cursor, rows: Iterator[tuple], *, on_postgresql: bool) -> None:
+def _write_materials(cursor: Any, rows: Iterator[tuple[Any, ...]], *, on_postgresql: bool) -> None:
     names = ", ".join(_COLUMNS)
     if on_postgresql:
         with cursor.copy(f"COPY materials_material ({names}) FROM STDIN") as copy:
@@ -132,7 +133,7 @@ def _write_materials(cursor, rows: Iterator[tuple], *, on_postgresql: bool) -> N
     )
 
 
-def _take_indexes(cursor) -> list[str]:
+def _take_indexes(cursor: Any) -> list[str]:
     """Drop what is no constraint; return the statements that make it again."""
     if connection.vendor != "postgresql":
         return []

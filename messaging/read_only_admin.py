@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.db.models import AutoField, Model, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 
@@ -52,6 +53,17 @@ class ReadOnlyAdmin(AnyModelAdmin):
     list_max_show_all = 0
     actions_selection_counter = True
 
+    def response_action(
+        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse | None:
+        """Leaves out of the chosen ids what is none; Django would answer 500."""
+        if isinstance(self.opts.pk, AutoField):
+            chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
+            post = request.POST.copy()
+            post.setlist(ACTION_CHECKBOX_NAME, [text for text in chosen if _may_be_id(text)])
+            request.POST = post  # type: ignore[assignment]  # its own copy may be changed
+        return super().response_action(request, queryset, *args, **kwargs)
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
@@ -60,6 +72,10 @@ class ReadOnlyAdmin(AnyModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+def _may_be_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19
 
 
 def preview(data: bytes | memoryview) -> str:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
 
 from messaging import redrives, registry
 from messaging.errors import FactConflict, MalformedEvent, UnsupportedEvent
@@ -74,7 +75,8 @@ def with_standing(letters: Letters) -> Letters:
     another database. Both are false for those.
     """
     here = [each for each in registry.consumers() if each.database == letters.db]
-    applied = _any_receipt(here, event_id=OuterRef("event_id"))
+    awaited = Coalesce(OuterRef("sent_event_id"), OuterRef("event_id"))
+    applied = _any_receipt(here, event_id=awaited)
     overtaken = _any_receipt(
         [each for each in here if each.newest_wins],
         material_id=OuterRef("material_id"),

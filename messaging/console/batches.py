@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from messaging import letter_batches
-from messaging.console.deciding import BATCH_URL
+from messaging.console.deciding import BATCH_URL, LONGEST_NOTE
 from messaging.console.rights import VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.errors import TransientError
@@ -100,7 +100,8 @@ def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
     batch = _find(str(batch_id))
     require(request, letter_batches.RIGHTS.get(batch.action, VIEW))
     try:
-        if letter_batches.cancel(batch.pk, operator=operator_of(request)):
+        note = request.POST.get("note", "").strip()[:LONGEST_NOTE]
+        if letter_batches.cancel(batch.pk, operator=operator_of(request), note=note):
             messages.success(request, gettext("Cancelled. What is done stays done."))
         else:
             messages.info(request, gettext("It had ended already."))

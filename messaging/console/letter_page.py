@@ -130,12 +130,12 @@ def _seems_lost(letter: DeadLetter, waiting: OutboxMessage | None) -> bool:
 
 def _attempts(letter: DeadLetter, *, tracebacks: bool) -> list[dict[str, Any]]:
     """The failed tries of this event by this consumer; a traceback may quote the payload."""
-    if letter.event_id is None:
+    if letter.awaited_event_id is None:
         return []
     consumer = {each.name: each for each in registry.consumers()}.get(letter.consumer)
     using = consumer.database if consumer else letter._state.db or "default"
     rows = FailedAttempt.objects.using(using)
-    found = rows.filter(consumer=letter.consumer, event_id=letter.event_id).order_by("-pk")
+    found = rows.filter(consumer=letter.consumer, event_id=letter.awaited_event_id).order_by("-pk")
     return [
         {
             "number": each.attempt + 1,
@@ -174,7 +174,7 @@ def _facts(letter: DeadLetter) -> list[Fact]:
             row["revision"],
             row["type"],
             str(row["event_id"]),
-            row["event_id"] == letter.event_id,
+            row["event_id"] == letter.awaited_event_id,
             str(OutboxMessage.State(row["state"]).label),
             str(receipt.get_outcome_display()) if receipt else "",
             receipt.handled_at if receipt else None,
@@ -186,7 +186,7 @@ def _facts(letter: DeadLetter) -> list[Fact]:
                 receipt.revision,
                 receipt.type,
                 str(event_id),
-                event_id == letter.event_id,
+                event_id == letter.awaited_event_id,
                 "",
                 str(receipt.get_outcome_display()),
                 receipt.handled_at,

@@ -376,3 +376,16 @@ def test_the_copy_of_a_letter_in_the_outbox_points_to_the_letter(
 
     assert "Hidden words" not in page.content.decode()
     assert f"/admin/messaging/deadletter/{letter.pk}/change/" in page.content.decode()
+
+
+def test_chosen_ids_that_are_none_are_left_out(staff: Callable[..., Client]) -> None:
+    row = parked()
+    client = staff("view_outboxmessage", "retry_outboxmessage")
+
+    for ids in (["abc"], ["9" * 30], ["-1", "\u0661", "abc", str(row.pk)]):
+        response = client.post(
+            path("outboxmessage"), {"action": "try_again", "_selected_action": ids, "index": 0}
+        )
+        assert response.status_code in (200, 302)
+
+    assert OutboxMessage.objects.get().state == "pending"
