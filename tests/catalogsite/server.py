@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from dev import processes
 from dev.free_ports import LOOPBACK
-from tests.environment import PROJECT, clean_environment
+from tests.environment import PROJECT, clean_environment, run_folder
 from tests.eventually import eventually
 
 GUNICORN = ("-m", "gunicorn", "catalogsite.wsgi")
@@ -67,6 +68,8 @@ def serving(
             stderr=log,
             start_new_session=True,
         )
+    # For the guardian: a run that is cut short ends no fixture.
+    processes.note(run_folder() / f"gunicorn-{port}.process.json", process.pid)
     server = Server(process, port=port, log=folder / "log")
     try:
         eventually(server.answers, 60, what="gunicorn listening")
