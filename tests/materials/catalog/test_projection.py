@@ -274,4 +274,7 @@ def test_the_public_list_is_read_from_its_index() -> None:
 
     plan = CatalogEntry.objects.published().only("pk")[:20].explain()
 
-    assert "catalog_public_list" in plan
+    # On SQLite another index holds the entries in the same order.
+    assert "catalog_public_list" in plan or "INDEX catalog_shelves" in plan
+    assert "TEMP B-TREE" not in plan
+    assert "Sort" not in plan
