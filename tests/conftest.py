@@ -9,6 +9,7 @@ from django.utils import translation
 from hypothesis import HealthCheck, settings
 
 from catalogsite.databases import read_database
+from tests.emptying import empty_quickly_after_tests
 from tests.environment import PROJECT, run_folder
 from tests.processes.database import database_of_run, drop_database, fresh_database
 
@@ -27,6 +28,7 @@ settings.load_profile("suite")
 
 def pytest_configure(config: pytest.Config) -> None:
     django_settings.PASSWORD_HASHERS = ["tests.quick_passwords.QuickPasswordHasher"]
+    empty_quickly_after_tests()
 
 
 @pytest.fixture(autouse=True)

@@ -52,15 +52,6 @@ OPERATORS = {
 }
 
 
-@pytest.fixture
-def _groups_as_migrated() -> None:
-    """A flush after an earlier transactional test takes the groups away."""
-    if not Group.objects.exists():
-        groups.make_groups(apps, SimpleNamespace(connection=connection))
-        letters.grant_rights(apps, SimpleNamespace(connection=connection))
-        authors.grant_rights(apps, SimpleNamespace(connection=connection))
-
-
 def rights_of(group: str) -> set[str]:
     return {
         f"{app}.{codename}"
@@ -70,7 +61,6 @@ def rights_of(group: str) -> set[str]:
     }
 
 
-@pytest.mark.usefixtures("_groups_as_migrated")
 @pytest.mark.parametrize(
     ("group", "rights"), [("Editors", EDITORS), ("Authors", AUTHORS), ("Operators", OPERATORS)]
 )
@@ -101,7 +91,6 @@ def test_rights_can_be_granted_before_django_makes_its_permissions() -> None:
     }
 
 
-@pytest.mark.usefixtures("_groups_as_migrated")
 def test_a_right_is_added_to_what_a_group_has_and_a_model_that_is_gone_is_passed_over() -> None:
     before = rights_of("Operators")
 
