@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.cache import cache
 from django.db import connections
 from django.utils import translation
 from hypothesis import HealthCheck, settings
@@ -32,10 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _language_of_the_test_alone() -> Iterator[None]:
-    """A request in Russian leaves its language to the thread, and so to the next test."""
+def _nothing_left_to_the_next_test() -> Iterator[None]:
+    """A request leaves its language to the thread, and counts to the cache."""
     yield
     translation.deactivate()
+    cache.clear()
 
 
 @pytest.fixture(scope="session")

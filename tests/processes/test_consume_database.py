@@ -17,6 +17,7 @@ from django.db import connection
 from dev.postgres import find_binaries
 from materials.audit.models import AuditRecord
 from materials.audit.projection import apply
+from messaging.database_turns import STILL_FRESH_SECONDS
 from messaging.envelope import Event
 from messaging.models import FailedAttempt, InboxReceipt
 from tests.environment import run_folder
@@ -113,6 +114,7 @@ def test_after_a_restart_of_the_database_the_first_message_is_applied(
     connection.close()
 
     postgres.restart()
+    never(lambda: "database away" in consumer.stderr, 2 * STILL_FRESH_SECONDS)
     queues.publish(EVENTS[1])
 
     eventually(lambda: recorded() == 2)

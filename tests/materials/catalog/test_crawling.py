@@ -1,25 +1,16 @@
 """What crawlers and link previews are told."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from xml.etree import ElementTree
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
 from materials.catalog import counting, crawling, pages
 from tests.materials.catalog.facts import project, project_batch, published, withdrawn
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    """What was counted for one test is not for another."""
-    yield
-    cache.clear()
 
 
 NOON = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)

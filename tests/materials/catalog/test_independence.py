@@ -53,5 +53,6 @@ def test_a_projection_knows_the_events_alone(package: object) -> None:
 
     assert {name for name in imported if not f"{name}.".startswith(f"{own}.")} <= {
         "materials.events",
+        "materials.row_documents",
         "materials.search_keys",
     }
