@@ -26,8 +26,6 @@ from dev.terminal import ensure_streams
 PROJECT = Path(__file__).resolve().parent.parent
 FAILED, CONFIGURATION, NO_TESTS = 1, 3, 5
 STOP_SECONDS = 60
-# The tests of processes wait more than they work, so two for a core.
-WORKERS = 2 * min(os.cpu_count() or 1, 4)
 SERVICES = {
     "rabbitmq-server": find_rabbitmq,
     "postgresql": find_postgres,
@@ -126,8 +124,7 @@ def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     environment |= {"CATALOGSITE_TEST_RUN": str(folder)}
     environment |= {"DATABASE_URL": url} if url else {}
-    spread = ["-n", str(WORKERS), "--dist", "worksteal"]
-    command = [sys.executable, "-m", "pytest", *spread, f"--junitxml={report}", *arguments]
+    command = [sys.executable, "-m", "pytest", "-n", "2", f"--junitxml={report}", *arguments]
     began = time.monotonic()
     pytest = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
     try:
