@@ -159,9 +159,10 @@ class Material(models.Model):
             models.Index(fields=["language", "-updated_at", "-id"], name="material_by_language"),
             models.Index(fields=["updated_by", "-updated_at", "-id"], name="material_by_author"),
             models.Index(fields=["title", "material_id"], name="material_by_title"),
+            # The state is no condition: as a parameter it would hide the index from SQLite.
             models.Index(
-                fields=["-updated_at", "-id"],
-                condition=models.Q(state="published", differs=True),
+                fields=["state", "-updated_at", "-id"],
+                condition=models.Q(differs=True),
                 name="material_changed",
             ),
         ]
