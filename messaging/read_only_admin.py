@@ -60,7 +60,8 @@ class ReadOnlyAdmin(AnyModelAdmin):
         if isinstance(self.opts.pk, AutoField):
             chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
             post = request.POST.copy()
-            post.setlist(ACTION_CHECKBOX_NAME, [text for text in chosen if _may_be_id(text)])
+            sound = [text for text in chosen if as_row_id(text) is not None]
+            post.setlist(ACTION_CHECKBOX_NAME, sound)
             request.POST = post  # type: ignore[assignment]  # its own copy may be changed
         return super().response_action(request, queryset, *args, **kwargs)
 
@@ -74,8 +75,9 @@ class ReadOnlyAdmin(AnyModelAdmin):
         return False
 
 
-def _may_be_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 19
+def as_row_id(text: str) -> int | None:
+    """The number that a row may have; None for what no database would even compare."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def preview(data: bytes | memoryview) -> str:

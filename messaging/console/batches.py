@@ -21,7 +21,7 @@ from messaging.console.spans import span
 from messaging.errors import TransientError
 from messaging.inert_text import inert
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
-from messaging.read_only_admin import ReadOnlyAdmin
+from messaging.read_only_admin import ReadOnlyAdmin, as_row_id
 
 
 class BatchAdmin(ReadOnlyAdmin):
@@ -111,8 +111,9 @@ def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
 
 
 def _find(text: str) -> OperatorBatch:
-    if text.isascii() and text.isdigit() and len(text) < 19:
-        batch = OperatorBatch.objects.filter(pk=int(text)).first()
+    number = as_row_id(text)
+    if number is not None:
+        batch = OperatorBatch.objects.filter(pk=number).first()
         if batch is not None:
             return batch
     raise Http404(gettext("There is no such large action."))

@@ -8,7 +8,7 @@ is back where they were.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from django.contrib import messages
@@ -30,6 +30,7 @@ from messaging.errors import TransientError
 from messaging.letter_pieces import MOST_AT_ONCE, cut
 from messaging.letter_search import Selection
 from messaging.models import DeadLetter, DeadLetterQuerySet
+from messaging.read_only_admin import as_row_id
 from messaging.standing import superseded
 
 LIST_URL = "admin:messaging_deadletter_changelist"
@@ -65,9 +66,13 @@ class Scope:
             found = found.filter(pk__lte=self.newest_id)
         return superseded(found) if self.superseded else found
 
-    @property
+    @cached_property
     def capped_count(self) -> int:
         return int(self.letters.order_by()[: MOST_COUNTED + 1].count())
+
+    @property
+    def is_large(self) -> bool:
+        return self.selection is not None and self.capped_count > MOST_IN_A_REQUEST
 
     @property
     def has_grown(self) -> bool:
@@ -110,7 +115,7 @@ def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
         return _ask(request, verb, scope, fault=_("At most %d characters, please.") % LONGEST_NOTE)
     if scope.has_grown:
         return _ask(request, verb, scope, fault=_("More letters match now: look again, please."))
-    if scope.selection is not None and _is_large(scope):
+    if scope.selection is not None and scope.is_large:
         try:
             return _begin_batch(request, verb, scope, scope.selection, note)
         except TransientError as error:
@@ -127,10 +132,6 @@ def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
             return HttpResponseRedirect(_back(request, scope))
     tell(request, verb, answers)
     return HttpResponseRedirect(_back(request, scope))
-
-
-def _is_large(scope: Scope) -> bool:
-    return scope.letters.order_by()[: MOST_IN_A_REQUEST + 1].count() > MOST_IN_A_REQUEST
 
 
 def _begin_batch(
@@ -189,16 +190,12 @@ def _scope(request: HttpRequest, verb: str) -> Scope:
         return Scope(
             selection=selection,
             superseded=bool(request.GET.get("superseded")) and verb == "discard",
-            newest_id=_whole_number(request.POST.get("newest_id", "")),
-            asked_count=_whole_number(request.POST.get("count", "")),
+            newest_id=as_row_id(request.POST.get("newest_id", "")),
+            asked_count=as_row_id(request.POST.get("count", "")),
         )
     texts = request.GET.get("ids", "").split(",")
-    ids = [number for text in texts if (number := _whole_number(text)) is not None]
+    ids = [number for text in texts if (number := as_row_id(text)) is not None]
     return Scope(ids=list(dict.fromkeys(ids)))
-
-
-def _whole_number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
 
 
 def _act(request: HttpRequest, verb: str, note: str) -> Callable[[Sequence[int]], list[Answer]]:
@@ -231,7 +228,7 @@ def _ask(request: HttpRequest, verb: str, scope: Scope, *, fault: str = "") -> H
         "filters": described(scope.selection) if scope.selection else "",
         "superseded": scope.superseded,
         "all": scope.selection is not None,
-        "is_large": scope.selection is not None and count > MOST_IN_A_REQUEST,
+        "is_large": scope.is_large,
         "fault": fault,
         "note": request.POST.get("note", ""),
         "back": _back(request, scope),

@@ -18,6 +18,7 @@ from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, page
 from messaging.console.sightings import may_see_payload
 from messaging.inert_text import inert, inert_block
 from messaging.models import DeadLetter, FailedAttempt, InboxReceipt, OutboxMessage
+from messaging.read_only_admin import as_row_id
 from messaging.standing import standing
 
 MOST_ROWS = 50
@@ -107,10 +108,10 @@ def download_body(request: HttpRequest, letter_id: int) -> HttpResponse:
 
 def find_letter(letter_id: str | int) -> DeadLetter:
     """The letter of that number. Raises Http404."""
-    text = str(letter_id)
-    if text.isascii() and text.isdigit() and len(text) < 19:
+    number = as_row_id(str(letter_id))
+    if number is not None:
         letters = DeadLetter.objects.defer("body_text", "header_table")
-        letter = letters.select_related("correction").filter(pk=int(text)).first()
+        letter = letters.select_related("correction").filter(pk=number).first()
         if letter is not None:
             return letter
     raise Http404(_("There is no such letter."))
