@@ -34,10 +34,15 @@ def faults_everywhere(page: Page, *, wide: int = 1280, narrow: int = 360) -> lis
     found = faults(page)
     page.set_viewport_size({"width": narrow, "height": height})
     # As the visitor's choice is served; a change of the system's colours takes some frames.
+    chosen = page.evaluate("document.documentElement.getAttribute('data-theme')")
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
     found += faults(page)
     if (width := page.evaluate("document.documentElement.scrollWidth")) > narrow:
         found.append(f"{page.url} is {width} wide on a screen of {narrow}")
     page.set_viewport_size({"width": wide, "height": height})
-    page.evaluate("delete document.documentElement.dataset.theme")
+    page.evaluate(
+        "theme => theme === null ? delete document.documentElement.dataset.theme"
+        " : document.documentElement.dataset.theme = theme",
+        chosen,
+    )
     return found

@@ -12,14 +12,13 @@ from django.contrib.auth.models import Group, User
 from playwright.sync_api import Browser, Page
 
 from dev.free_ports import LOOPBACK
-from tests.browser import axe
 from tests.browser.conftest import PATIENCE_MS
 from tests.catalogsite.server import serving
 from tests.processes.command import Command
 from tests.processes.harness import Run
 
 NAME, PASSWORD = "olga", "a password of one incident"
-WIDE, NARROW = 1280, 360
+WIDE = 1280
 
 
 class House:
@@ -85,16 +84,3 @@ def operator_window(chromium: Browser, address: str, *, language: str = "en") ->
     yield page
     context.close()
     assert faults == []
-
-
-def faults_of(page: Page) -> list[str]:
-    """What is wrong with the page as it stands: wide and light, then narrow and dark."""
-    found = axe.faults(page)
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": NARROW, "height": 900})
-    found += axe.faults(page)
-    if (width := page.evaluate("document.documentElement.scrollWidth")) > NARROW:
-        found.append(f"{page.url} is {width} wide")
-    page.set_viewport_size({"width": WIDE, "height": 900})
-    page.emulate_media(color_scheme="light")
-    return found

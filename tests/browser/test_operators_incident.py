@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from messaging.console.deciding import MOST_IN_A_REQUEST
 from messaging.models import DeadLetter, InboxReceipt
-from tests.browser.incident import House, faults_of, make_operator, operator_window, site_at_work
+from tests.browser.axe import faults_everywhere
+from tests.browser.incident import House, make_operator, operator_window, site_at_work
 from tests.eventually import eventually
 from tests.messaging.console import LIST, QUEUES
 from tests.messaging.event_bodies import as_bytes
@@ -71,9 +72,9 @@ def see_the_alarm(page: Page, found: list[str]) -> None:
     page.get_by_role("link", name="Queues").first.click()
     alarm = page.get_by_role("region", name="What needs somebody")
     expect(alarm).to_contain_text(f"{MANY + 4} dead letters are open and wait for a decision")
-    found += faults_of(page)
+    found += faults_everywhere(page)
     page.get_by_text("Pause catalog…").click()
-    found += faults_of(page)
+    found += faults_everywhere(page)
 
     alarm.get_by_role("link", name="Decide over them").click()
 
@@ -82,13 +83,13 @@ def see_the_alarm(page: Page, found: list[str]) -> None:
     expect(row).to_contain_text(str(MANY + 2))
     for other in ("MalformedEvent", "UnsupportedEvent"):
         expect(page.get_by_role("link", name=other)).to_be_visible()
-    found += faults_of(page)
+    found += faults_everywhere(page)
     row.get_by_role("link", name="SimulatedTransientError").click()
 
 
 def understand_a_letter(page: Page, found: list[str]) -> None:
     expect(page.get_by_text(f"All {MANY + 2} that match")).to_be_visible()
-    found += faults_of(page)
+    found += faults_everywhere(page)
     page.locator("#searchbar").fill("article-108")
     page.locator("#searchbar").press("Enter")
     expect(page.get_by_text("All 2 that match")).to_be_visible()
@@ -99,10 +100,10 @@ def understand_a_letter(page: Page, found: list[str]) -> None:
     expect(page.locator(".story")).to_contain_text("4 times and gave up")
     expect(page.get_by_text("Would apply: nothing newer is known")).to_be_visible()
     expect(page.locator(".attempts > li")).to_have_count(4)
-    found += faults_of(page)
+    found += faults_everywhere(page)
     page.get_by_role("button", name="Dry run of letter").click()
     expect(page.get_by_text("It would be applied.")).to_be_visible()
-    found += faults_of(page)
+    found += faults_everywhere(page)
     page.get_by_role("link", name="Back to the letter").click()
 
 
@@ -124,17 +125,17 @@ def settle_one(page: Page, site: House) -> None:
 def requeue_the_many(page: Page, found: list[str]) -> None:
     page.goto(f"{LIST}?reason=SimulatedTransientError&q=article-107")
     page.get_by_role("link", name="Requeue…").click()
-    found += faults_of(page)
+    found += faults_everywhere(page)
 
     page.get_by_role("button", name=f"Requeue {MANY} letters").click()
 
     page.wait_for_url("**/operatorbatch/*/change/**")
-    found += faults_of(page)
+    found += faults_everywhere(page)
     if page.get_by_role("link", name="Keep looking").is_visible():
         page.get_by_role("link", name="Keep looking").click()
     expect(page.locator(".sign").first).to_have_text("finished", timeout=30_000)
     expect(page.get_by_text(f"{MANY} of {MANY}")).to_be_visible()
-    found += faults_of(page)
+    found += faults_everywhere(page)
     open_of_them = DeadLetter.objects.filter(material_id="article-107").exclude(state="resolved")
     eventually(lambda: not open_of_them.exists(), 30, what="all resolved")
 
@@ -145,7 +146,7 @@ def discard_the_rest(page: Page, found: list[str]) -> None:
     expect(row).to_contain_text("superseded")
     page.get_by_role("link", name="Discard the superseded…").click()
     page.get_by_label("Why (kept with the decision)").fill("overtaken by revision 2")
-    found += faults_of(page)
+    found += faults_everywhere(page)
     page.get_by_role("button", name="Discard 1 letter").click()
 
     expect(page.get_by_role("row").filter(has_text="article-108")).to_have_count(0)
@@ -163,20 +164,20 @@ def discard_the_rest(page: Page, found: list[str]) -> None:
 
 def all_is_well(page: Page, found: list[str]) -> None:
     expect(page.get_by_text("No letter is open: nothing waits for a decision.")).to_be_visible()
-    found += faults_of(page)
+    found += faults_everywhere(page)
     page.get_by_role("link", name="Queues", exact=True).click()
     expect(page.get_by_text("Everything is well.")).to_be_visible()
     page.get_by_role("link", name="Decision log", exact=True).click()
     expect(page.get_by_role("row").filter(has_text="a test of the sender's")).to_have_count(2)
-    found += faults_of(page)
+    found += faults_everywhere(page)
     page.get_by_role("link", name="Large actions", exact=True).click()
-    found += faults_of(page)
+    found += faults_everywhere(page)
 
 
 def read_it_in_russian(page: Page, found: list[str]) -> None:
     latin = re.compile(r"\b(letters?|waiting|queues?|decided|nothing)\b", re.IGNORECASE)
     for path in (LIST, f"{LIST}?state=all", f"{LIST}failures/?state=all", QUEUES):
         page.goto(path)
-        found += faults_of(page)
+        found += faults_everywhere(page)
         said = page.locator("#content").inner_text()
         found += [f"{path}: {word}" for word in latin.findall(said)]
