@@ -12,7 +12,6 @@ from environ import Env
 from psycopg import pq
 
 from catalogsite.environment import SettingError
-from catalogsite.sqlite_journal import LoggedConnection
 
 # A write waits this long for another process's transaction. Below 5 s, because a process
 # that waits inside SQLite cannot answer SIGTERM.
@@ -68,7 +67,7 @@ def _sqlite(url: str, *, name: str, root: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingError(name, f"names a folder that cannot be made: {error.strerror}") from error
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "catalogsite.sqlite",
         "NAME": str(path),
         "CONN_MAX_AGE": CONNECTION_AGE_SECONDS,
         "OPTIONS": {
@@ -77,7 +76,6 @@ def _sqlite(url: str, *, name: str, root: Path) -> dict[str, Any]:
             # FULL: in WAL mode a lesser level may lose a commit when the power goes, after
             # the broker has already been told that the message is settled.
             "init_command": "PRAGMA synchronous=FULL;",
-            "factory": LoggedConnection,
         },
         "TEST": {"NAME": str(path.with_name(f"test-{path.name}"))},
     }

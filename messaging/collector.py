@@ -6,8 +6,8 @@ is known by its mark: see `letter_intake`); after the ack the database alone. Tw
 work at once; the unique key of a letter decides between them.
 
 A letter that the database refuses, again and again, is left alone in its queue, unacked, and the
-others go on; where these take the place of all that the broker sends ahead, the queue is let go
-and taken up again after a while.
+others go on; after a while all queues are let go and taken up again, and it is tried once more.
+Where such letters take the place of all that the broker sends ahead, what is behind them waits.
 
 Between collecting, about each second, letters that were requeued are looked at: whose receipt is
 there is resolved (`resolution`). Repeating that changes nothing, and it needs no broker: while
@@ -157,8 +157,10 @@ class Collector:
             _tell(arrival)
 
     def _leave(self, delivery: Delivery, error: Exception) -> None:
-        """It stays unacked: the next session is offered it again, after all others."""
+        """It stays unacked, and the next session is offered it again."""
         self._exit_code = FAILED
+        if not self._once:
+            self._reoffer_at = min(self._reoffer_at, time.monotonic() + REOFFER_SECONDS)
         self._left[delivery.queue] += 1
         log.error(
             "dead letter not stored; it stays in its queue",
@@ -174,8 +176,6 @@ class Collector:
                 queue=delivery.queue,
                 letters=self._prefetch,
             )
-            if not self._once:
-                self._reoffer_at = min(self._reoffer_at, time.monotonic() + REOFFER_SECONDS)
 
     def _sweep_when_due(self, *, still_wanted: Callable[[], bool]) -> None:
         started = time.monotonic()

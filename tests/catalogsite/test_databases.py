@@ -2,12 +2,14 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db.utils import ConnectionHandler
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.utils import ConnectionHandler, OperationalError
 from pytest_django import DjangoDbBlocker
 
 from catalogsite.databases import read_database
@@ -167,7 +169,7 @@ def test_a_transaction_on_sqlite_takes_the_write_lock_at_once(tmp_path: Path) ->
     databases = ConnectionHandler({"default": read(f"sqlite:///{tmp_path}/x.sqlite3")})
     other = sqlite3.connect(tmp_path / "x.sqlite3", timeout=0, isolation_level=None)
 
-    databases["default"].set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
+    _begin(databases["default"])
     with pytest.raises(sqlite3.OperationalError, match="locked"):
         other.execute("BEGIN IMMEDIATE")
 
@@ -175,6 +177,62 @@ def test_a_transaction_on_sqlite_takes_the_write_lock_at_once(tmp_path: Path) ->
     other.execute("BEGIN IMMEDIATE")
     databases["default"].close()
     other.close()
+
+
+@pytest.mark.usefixtures("unblocked")
+def test_a_transaction_on_sqlite_begins_beside_one_that_hardly_ever_lets_the_lock_go(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path}/x.sqlite3"
+    database = ConnectionHandler({"default": read(url)})["default"]
+    over = threading.Event()
+
+    def write_again_and_again() -> None:
+        other = sqlite3.connect(tmp_path / "x.sqlite3", isolation_level=None)
+        while not over.is_set():
+            other.execute("BEGIN IMMEDIATE")
+            over.wait(0.1)
+            other.execute("COMMIT")
+            time.sleep(0.001)
+        other.close()
+
+    busy = threading.Thread(target=write_again_and_again)
+    busy.start()
+    try:
+        for _ in range(5):
+            _begin(database)
+            database.rollback()
+            database.set_autocommit(True)
+    finally:
+        over.set()
+        busy.join()
+        database.close()
+
+
+@pytest.mark.usefixtures("unblocked")
+def test_a_transaction_on_sqlite_is_refused_once_its_time_is_over(tmp_path: Path) -> None:
+    entry = read(f"sqlite:///{tmp_path}/x.sqlite3")
+    entry["OPTIONS"]["timeout"] = 0.2
+    database = ConnectionHandler({"default": entry})["default"]
+    database.ensure_connection()
+    other = sqlite3.connect(tmp_path / "x.sqlite3", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    began = time.monotonic()
+    with pytest.raises(OperationalError, match="locked"):
+        _begin(database)
+
+    assert 0.2 <= time.monotonic() - began < 3
+    with database.cursor() as cursor:
+        assert cursor.execute("PRAGMA busy_timeout").fetchone() == (200,)
+    other.close()
+    _begin(database)
+    database.rollback()
+    database.close()
+
+
+def _begin(database: BaseDatabaseWrapper) -> None:
+    database.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
 
 
 @pytest.mark.usefixtures("unblocked")

@@ -182,6 +182,28 @@ def test_a_letter_that_cannot_be_stored_holds_up_no_other_and_is_not_lost(
     assert DeadLetter.objects.count() == 3
 
 
+def test_a_letter_that_could_not_be_stored_is_tried_again_without_a_new_start(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("messaging.collector.REOFFER_SECONDS", 0.2)
+    bury(queues, "catalog", b"poison")
+    refused = threading.Event()
+    mended = threading.Event()
+
+    def read(delivery: Delivery, **context: Any) -> Arrival:
+        if mended.is_set():
+            return read_arrival(delivery, **context)
+        refused.set()
+        return read_but_for_poison(delivery, **context)
+
+    monkeypatch.setattr("messaging.collector.read_arrival", read)
+
+    with collecting():
+        eventually(refused.is_set)
+        mended.set()
+        eventually(lambda: DeadLetter.objects.count() == 1, what="the letter, tried again")
+
+
 def test_as_many_of_them_as_the_broker_sends_ahead_end_a_single_run_and_block_no_other_queue(
     run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,1 @@
+"""Django's backend for SQLite, for a file that several processes write at once."""
