@@ -14,7 +14,6 @@ from django.db import transaction
 from messaging import inbox, redrives, registry
 from messaging.database_errors import kind_of, sanitised, traceback_text
 from messaging.envelope import Event
-from messaging.errors import FactConflict
 from messaging.models import DeadLetter
 from messaging.registry import Consumer
 
@@ -63,7 +62,7 @@ def _try(consumer: Consumer, event: Event) -> DryRun:
             after = _described(consumer, event)
         finally:
             transaction.set_rollback(True, using=consumer.database)
-    if isinstance(outcome, FactConflict):
+    if isinstance(outcome, Exception):
         return _failed(outcome)
     names = [*before, *(name for name in after if name not in before)]
     return DryRun(

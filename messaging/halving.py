@@ -1,15 +1,19 @@
-"""A failed batch in halves: one bad message among hundreds costs its neighbours nothing."""
+"""A batch whose transaction failed, in halves: it costs the good ones among it nothing.
+
+What a handler refuses is found within one transaction (see `effects`). This is for the rest: an
+error at the commit, a lock or deadlock, a search that took too long.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 
 from messaging.database_errors import kind_of
 from messaging.envelope import Event
-from messaging.errors import ConfigurationError, FactConflict, OutageError, PermanentError
+from messaging.errors import ConfigurationError, OutageError, PermanentError
 from messaging.reading import Readable
 from messaging.registry import Outcome
 from messaging.unhandled import Unhandled
 
-Handle = Callable[[Sequence[Event]], Sequence[Outcome | FactConflict]]
+Handle = Callable[[Sequence[Event]], Sequence[Outcome | Exception]]
 Handled = tuple[Readable, Outcome]  # its outcome is committed
 
 
@@ -27,13 +31,9 @@ def handle_in_halves(
     outcomes = _try(handle, [each.event for each in readable])
     if not isinstance(outcomes, Exception):
         for each, outcome in zip(readable, outcomes, strict=True):
-            if isinstance(outcome, FactConflict):
-                yield each.failed(outcome, transient=False)
-            else:
-                yield each, outcome
+            yield _failed(each, outcome) if isinstance(outcome, Exception) else (each, outcome)
     elif len(readable) == 1:
-        permanent = issubclass(kind_of(outcomes), PermanentError)
-        yield readable[0].failed(outcomes, transient=not permanent)
+        yield _failed(readable[0], outcomes)
     else:
         del outcomes  # Its traceback would keep the whole batch alive meanwhile.
         middle = len(readable) // 2
@@ -41,7 +41,11 @@ def handle_in_halves(
         yield from handle_in_halves(readable[middle:], handle)
 
 
-def _try(handle: Handle, events: Sequence[Event]) -> Sequence[Outcome | FactConflict] | Exception:
+def _failed(each: Readable, error: Exception) -> Unhandled:
+    return each.failed(error, transient=not issubclass(kind_of(error), PermanentError))
+
+
+def _try(handle: Handle, events: Sequence[Event]) -> Sequence[Outcome | Exception] | Exception:
     try:
         return handle(events)
     except (OutageError, ConfigurationError):

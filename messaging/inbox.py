@@ -5,30 +5,34 @@ inserted is a new event, whatever other processes do at the same moment.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 from django.db import Error, models, transaction
 from django.db.models import F
 
-from messaging import receipts
+from messaging import effects, receipts
 from messaging.database_errors import kind_of, sanitised
+from messaging.effects import Effects, Refusals
 from messaging.envelope import Event
 from messaging.errors import FactConflict, OutageError, TransientError
 from messaging.models import InboxReceipt
 from messaging.registry import Consumer, Outcome
 
 
-def handle(consumer: Consumer, events: Sequence[Event]) -> list[Outcome | FactConflict]:
+def handle(
+    consumer: Consumer, events: Sequence[Event], *, lately: Refusals | None = None
+) -> list[Outcome | Exception]:
     """Apply events in order of arrival, each at most once ever; commits before it returns.
 
-    Gives one outcome an event: applied, duplicate, stale, or the FactConflict that it is (which
-    changes nothing). All receipts and effects are committed together, or, when anything is
-    raised, not at all. Raises OutageError when the transaction cannot even begin.
+    Gives one outcome an event: applied, duplicate, stale, or why it changed nothing: the
+    FactConflict that it is, or the error of a handler that refuses it alone. All receipts and
+    effects are committed together, or, when anything is raised, not at all. What the handler
+    says of a single event is raised. Raises OutageError when the transaction cannot even begin.
     """
     with ExitStack() as stack:
         _begin(stack, consumer.database)
-        outcomes: dict[int, Outcome | FactConflict] = {}
+        outcomes: dict[int, Outcome | Exception] = {}
         candidates = _first_of_each_fact(events)
         new_ids = receipts.insert(consumer, [events[index] for index in sorted(candidates)])
         fresh = {index for index in candidates if events[index].event_id in new_ids}
@@ -41,12 +45,17 @@ def handle(consumer: Consumer, events: Sequence[Event]) -> list[Outcome | FactCo
                 else:
                     outcomes[index] = outcome
         in_order = [events[index] for index in sorted(fresh)]
-        stale_ids = consumer.apply(in_order, consumer.database) if in_order else set()
-        if stale_ids:
-            _receipts(consumer).filter(event_id__in=stale_ids).update(outcome=Outcome.STALE)
+        found = effects.apply(consumer, in_order, lately or Refusals()) if in_order else Effects()
+        if found.refused:
+            _take_back(consumer, events, found.refused)
+        if found.stale_ids:
+            _receipts(consumer).filter(event_id__in=found.stale_ids).update(outcome=Outcome.STALE)
         for index in fresh:
-            stale = events[index].event_id in stale_ids
-            outcomes[index] = Outcome.STALE if stale else Outcome.APPLIED
+            event_id = events[index].event_id
+            stale = event_id in found.stale_ids
+            outcomes[index] = found.refused.get(
+                event_id, Outcome.STALE if stale else Outcome.APPLIED
+            )
     return [outcomes[index] for index in range(len(events))]
 
 
@@ -125,6 +134,25 @@ def _count_duplicates(consumer: Consumer, repeated: Counter[str]) -> None:
     for times in set(repeated.values()):
         ids = [event_id for event_id, count in repeated.items() if count == times]
         _receipts(consumer).filter(event_id__in=ids).update(duplicates=F("duplicates") + times)
+
+
+def _take_back(
+    consumer: Consumer, events: Sequence[Event], refused: Mapping[str, Exception]
+) -> None:
+    """Remove the receipts of what the handler refused.
+
+    Raises one of its errors where another event of the batch was judged by such a receipt.
+    """
+    revisions = {
+        (event.material_id, event.revision) for event in events if event.event_id in refused
+    }
+    judged = sum(
+        event.event_id in refused or (event.material_id, event.revision) in revisions
+        for event in events
+    )
+    if judged > len(refused):
+        raise next(iter(refused.values()))
+    _receipts(consumer).filter(event_id__in=list(refused)).delete()
 
 
 def _receipts(consumer: Consumer) -> models.QuerySet[InboxReceipt]:

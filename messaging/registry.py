@@ -25,9 +25,11 @@ class Outcome(StrEnum):
 
 
 # Called inside the transaction that also holds the receipts, with events that this consumer
-# has never handled, in order of arrival. Returns the ids of the events that changed nothing
-# because the projection already knows an equal or newer revision. Must not commit, must lock
-# rows in a fixed order (sorted keys), and may raise anything: the transaction is rolled back.
+# has never handled: in order of arrival, or, where the newest revision wins, each material's own
+# in that order. Returns the ids of the events that changed nothing because the projection already
+# knows an equal or newer revision. Must not commit, must lock rows in a fixed order (sorted
+# keys), and may raise anything: what it did in that call is rolled back, and it is called again
+# with fewer of them.
 Apply = Callable[[Sequence[Event], str], set[str]]
 
 # What this consumer knows of one material at this moment, as JSON, for an operator to compare

@@ -16,8 +16,9 @@ from messaging.broker.session import Session
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery
 from messaging.database_turns import DatabaseTurns
+from messaging.effects import Refusals
 from messaging.envelope import Event
-from messaging.errors import FactConflict, OutageError
+from messaging.errors import OutageError
 from messaging.halving import Handled, handle_in_halves
 from messaging.handover import Handover
 from messaging.outcome_log import tell_failure, tell_handled
@@ -60,6 +61,7 @@ class Worker:
         self._turns = DatabaseTurns(consumer.database, lifetime)
         self._pause = PauseWatch(consumer.name, lifetime)
         self._suspects = Suspects()
+        self._refusals = Refusals()
         self._exit_code = DONE
 
     def run(self) -> int:
@@ -160,7 +162,7 @@ class Worker:
             for each in unhandled
         ]
 
-    def _apply(self, session: Session, events: Sequence[Event]) -> list[Outcome | FactConflict]:
+    def _apply(self, session: Session, events: Sequence[Event]) -> list[Outcome | Exception]:
         """In one transaction, after as many pauses as the database is away; see _Stopped.
 
         Raises BrokerUnavailable when the broker is lost meanwhile.
@@ -168,7 +170,7 @@ class Worker:
         while not self._lifetime.stopping:
             try:
                 with self._turns.turn():
-                    return inbox.handle(self._consumer, events)
+                    return inbox.handle(self._consumer, events, lately=self._refusals)
             except OutageError as error:
                 self._turns.wait_for_return(error, still_wanted=lambda: not session.failure)
                 session.check()

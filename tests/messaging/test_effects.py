@@ -1,0 +1,248 @@
+"""What a handler refuses is left out of its batch, and nothing else of the batch is."""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import psycopg
+import pytest
+from django.db import IntegrityError, OperationalError, connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from materials.audit.models import AuditRecord
+from materials.catalog.models import CatalogEntry
+from messaging import effects, inbox, registry
+from messaging.broker.wire import Delivery
+from messaging.effects import Refusals
+from messaging.envelope import Event
+from messaging.errors import OutageError, PermanentError
+from messaging.halving import handle_in_halves
+from messaging.models import InboxReceipt, OutboxMessage
+from messaging.reading import Readable
+from messaging.registry import Consumer, Outcome
+from messaging.unhandled import Unhandled
+from tests.messaging.facts import published, withdrawn
+
+APPLIED = Outcome.APPLIED
+one_transaction = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)
+
+
+def refusing(
+    name: str, is_bad: Callable[[Event], bool], how: Callable[[Event], None], calls: list[int]
+) -> Consumer:
+    """The consumer; its handler writes first and then comes to grief over each bad event."""
+    consumer = registry.consumer(name)
+
+    def apply(events: Sequence[Event], using: str) -> set[str]:
+        calls.append(len(events))
+        stale = consumer.apply(events, using)
+        for event in filter(is_bad, events):
+            how(event)
+        return stale
+
+    return replace(consumer, apply=apply)
+
+
+def raising(event: Event) -> None:
+    raise PermanentError(event.material_id)
+
+
+def breaking_a_constraint(event: Event) -> None:
+    AuditRecord.objects.filter(event_id=event.event_id).update(revision=0)
+
+
+def swallowing_an_error(event: Event) -> None:
+    try:
+        with transaction.atomic(savepoint=False):
+            breaking_a_constraint(event)
+    except IntegrityError:
+        pass
+
+
+@committed
+@pytest.mark.parametrize("how", [raising, breaking_a_constraint, swallowing_an_error])
+def test_neighbours_of_a_refused_event_are_applied_once_in_order_and_by_one_commit(
+    how: Callable[[Event], None],
+) -> None:
+    events = [published(f"article-{number}") for number in range(60)]
+    bad = {events[number].event_id for number in (0, 1, 37, 59)}
+    good = [event.event_id for event in events if event.event_id not in bad]
+    calls: list[int] = []
+    consumer = refusing("audit", lambda event: event.event_id in bad, how, calls)
+    commits: list[int] = []  # by pieces, when they are all committed
+
+    def apply(batch: Sequence[Event], using: str) -> set[str]:
+        if not commits:
+            transaction.on_commit(lambda: commits.append(1))
+        return consumer.apply(batch, using)
+
+    outcomes = inbox.handle(replace(consumer, apply=apply), events)
+
+    assert [outcome == APPLIED for outcome in outcomes] == [e.event_id not in bad for e in events]
+    assert all(isinstance(outcome, Exception | Outcome) for outcome in outcomes)
+    assert commits
+    assert [str(row.event_id) for row in AuditRecord.objects.order_by("id")] == good
+    assert {str(row.event_id) for row in InboxReceipt.objects.all()} == set(good)
+    assert len(calls) < 45
+    again = inbox.handle(registry.consumer("audit"), events)
+    assert again.count(APPLIED) == len(bad), "nothing of what was refused is left"
+
+
+@committed
+def test_what_is_no_event_s_own_fault_ends_the_whole_transaction() -> None:
+    events = [published(f"article-{number}") for number in range(8)]
+    calls: list[int] = []
+
+    def outcomes(how: Callable[[Event], None]) -> object:
+        bad = events[5].event_id
+        return inbox.handle(
+            refusing("audit", lambda event: event.event_id == bad, how, calls), events
+        )
+
+    def meeting_a_lock(_: Event) -> None:
+        raise OperationalError from psycopg.errors.LockNotAvailable()
+
+    def losing_the_connection(_: Event) -> None:
+        connection.close()
+        raise PermanentError
+
+    def in_an_outage(_: Event) -> None:
+        raise OutageError
+
+    def set_up_wrongly(_: Event) -> None:
+        raise OperationalError from psycopg.errors.UndefinedTable()
+
+    for how, error in (
+        (meeting_a_lock, OperationalError),
+        (losing_the_connection, PermanentError),
+        (in_an_outage, OutageError),
+        (set_up_wrongly, OperationalError),
+    ):
+        with pytest.raises(error):
+            outcomes(how)
+    assert calls == [8] * 4
+    assert InboxReceipt.objects.count() == AuditRecord.objects.count() == 0
+
+
+@committed
+def test_a_search_that_takes_too_long_is_left_to_transactions_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(effects, "SEARCH_SECONDS", -1.0)
+    events = [published(f"article-{number}") for number in range(8)]
+    calls: list[int] = []
+    consumer = refusing("audit", lambda event: event is events[3], raising, calls)
+
+    with pytest.raises(PermanentError):
+        inbox.handle(consumer, events)
+    results = list(handle_in_halves(_readable(events), lambda some: inbox.handle(consumer, some)))
+
+    assert [isinstance(each, Unhandled) for each in results] == [n == 3 for n in range(8)]
+    assert AuditRecord.objects.count() == 7
+
+
+@committed
+def test_an_error_that_only_the_commit_shows_is_found_by_halves() -> None:
+    events = [published(f"article-{number}") for number in range(20)]
+    bad = events[11]
+
+    def promising_too_much(event: Event) -> None:
+        OutboxMessage.objects.create(
+            event_id=event.event_id, material_id="a", revision=1, body=b"", letter_id=10**9
+        )
+
+    consumer = refusing("audit", lambda event: event is bad, promising_too_much, [])
+
+    results = list(handle_in_halves(_readable(events), lambda some: inbox.handle(consumer, some)))
+
+    (failed,) = [each for each in results if isinstance(each, Unhandled)]
+    assert (failed.event, failed.transient) == (bad, True)
+    assert isinstance(failed.error, IntegrityError)
+    assert AuditRecord.objects.count() == InboxReceipt.objects.count() == 19
+
+
+@committed
+def test_batches_begin_in_pieces_as_long_as_refusals_come() -> None:
+    lately, calls = Refusals(), list[int]()
+    consumer = refusing("audit", lambda event: event.revision == 1, raising, calls)
+
+    def handle(count: int, *, bad: int) -> int:
+        """The largest piece that was tried."""
+        calls.clear()
+        events = [published(f"a{n}", 1 if n < bad else 2) for n in range(count)]
+        inbox.handle(consumer, events, lately=lately)
+        return max(calls)
+
+    assert handle(200, bad=4) == 200
+    assert 20 < handle(200, bad=4) < 60
+    assert handle(60, bad=60) < 60
+    for _ in range(30):
+        lately.note(seen=1000, refused=0)
+    assert handle(200, bad=0) == 200
+
+
+@pytest.mark.any_database
+def test_a_piece_is_at_least_one_event_and_at_most_the_batch() -> None:
+    lately = Refusals()
+    assert lately.piece_size(500) == 500
+    lately.note(seen=1000, refused=1000)
+    assert lately.piece_size(500) == 1
+    for _ in range(30):
+        lately.note(seen=1000, refused=0)
+    assert lately.piece_size(500) == 500
+
+
+_events = st.builds(
+    lambda make, material, revision, number: make(
+        material, revision, eventId=str(uuid.UUID(int=number, version=4))
+    ),
+    st.sampled_from([published, withdrawn]),
+    st.sampled_from(["a", "b", "c", "d"]),
+    st.integers(1, 4),
+    st.integers(0, 11),
+)
+
+
+@one_transaction
+@pytest.mark.parametrize("name", ["catalog", "audit"])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    batches=st.lists(st.lists(_events, max_size=9), max_size=4),
+    bad=st.sets(st.tuples(st.sampled_from("abcd"), st.integers(1, 4)), max_size=6),
+)
+def test_batches_with_refusals_end_as_one_by_one_would(
+    name: str, batches: list[list[Event]], bad: set[tuple[str, int]]
+) -> None:
+    consumer = refusing(name, lambda event: (event.material_id, event.revision) in bad, raising, [])
+
+    def play(batches: Sequence[Sequence[Event]]) -> object:
+        lately = Refusals()
+        with transaction.atomic():
+            told = [
+                type(each.error) if isinstance(each, Unhandled) else each[1]
+                for batch in batches
+                for each in handle_in_halves(
+                    _readable(batch), lambda some: inbox.handle(consumer, some, lately=lately)
+                )
+            ]
+            kept = list(
+                InboxReceipt.objects.order_by("event_id").values_list(
+                    "event_id", "outcome", "duplicates", "names_revision"
+                )
+            )
+            shown = set(CatalogEntry.objects.values_list("event_id", "visible"))
+            recorded = list(AuditRecord.objects.order_by("id").values_list("event_id", flat=True))
+            transaction.set_rollback(True)
+        return told, kept, shown, recorded
+
+    assert play(batches) == play([[event] for batch in batches for event in batch])
+
+
+def _readable(events: Sequence[Event]) -> list[Readable]:
+    return [
+        Readable(Delivery(0, False, event.body, None, None, {}, {}), event, 0) for event in events
+    ]
