@@ -28,8 +28,10 @@ POSTGRES_OPTIONS = {
     "tcp_user_timeout": 30_000,
     "application_name": "catalogsite",
 }
+# To compile a query takes longer than any query here runs.
 POSTGRES_SESSION = (
     "-c statement_timeout=30000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=60000"
+    " -c jit=off"
 )
 _SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 

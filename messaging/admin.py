@@ -6,7 +6,6 @@ about dead letters, queues and pauses are in `console`.
 
 import uuid
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 from django.contrib import admin, messages
@@ -37,7 +36,7 @@ from messaging.models import (
     RelayLease,
 )
 from messaging.outbox import wake_relay
-from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin, preview
+from messaging.read_only_admin import CappedPaginator, FactAdmin, ReadOnlyAdmin, preview
 
 LOGGED_ROWS = 100
 
@@ -75,26 +74,6 @@ class ConsumerFilter(_KnownNames):
         return (each.name for each in registry.consumers())
 
 
-class FactAdmin(ReadOnlyAdmin):
-    """Rows about facts: found by an event's id or a material's id, each given whole."""
-
-    ordering = ("-id",)
-    search_fields = ("event_id", "material_id")
-    search_help_text = _("An event id or a material id, whole")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        # Equality, not the usual "contains", which no index answers.
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        wanted = Q(material_id=term)
-        with suppress(ValueError):
-            wanted |= Q(event_id=uuid.UUID(term))
-        return queryset.filter(wanted), False
-
-
 class PayloadAdmin(FactAdmin):
     """A row's own page may quote a payload: shown to those with the right, each look logged."""
 
@@ -127,6 +106,7 @@ class OutboxMessageAdmin(PayloadAdmin):
         "sent_at",
     )
     list_filter = ("state", TypeFilter, ConsumerFilter)
+    filters_by_index = frozenset({"state__exact"})
     exclude = ("body", "header_table")
     readonly_fields = ("body_text",)
     actions = ("try_again",)
@@ -140,6 +120,13 @@ class OutboxMessageAdmin(PayloadAdmin):
             if match and "object_id" not in match.kwargs
             else rows
         )
+
+    def about(self, material_id: str, event_id: uuid.UUID | None) -> Q:
+        wanted = Q(material_id=material_id)
+        if event_id:
+            # Each has an index of its own.
+            wanted |= Q(event_id=event_id, consumer="") | Q(~Q(consumer=""), event_id=event_id)
+        return wanted
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("messaging.retry_outboxmessage")
@@ -191,6 +178,13 @@ class InboxReceiptAdmin(FactAdmin):
     exclude = ("fingerprint", "content_fingerprint")
     readonly_fields = ("fingerprint_hex",)
 
+    def about(self, material_id: str, event_id: uuid.UUID | None) -> Q:
+        # The indexes begin with the consumer.
+        consumers = _consumers_in(InboxReceipt)
+        wanted = Q(consumer__in=consumers, material_id=material_id, names_revision=True)
+        wanted |= Q(material_id=material_id, names_revision=False)
+        return wanted | Q(consumer__in=consumers, event_id=event_id) if event_id else wanted
+
     @admin.display(description=_("fingerprint"))
     def fingerprint_hex(self, row: InboxReceipt) -> str:
         return bytes(row.fingerprint).hex()
@@ -212,8 +206,21 @@ class FailedAttemptAdmin(PayloadAdmin):
         "failed_at",
     )
     list_filter = ("transient", ConsumerFilter, TypeFilter)
+    # Each row holds a traceback that has to be passed over.
+    NEWEST = 20_000
     exclude = ("traceback",)
     readonly_fields = ("traceback_text",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAttempt]:
+        rows: QuerySet[FailedAttempt] = super().get_queryset(request)
+        match = request.resolver_match
+        return rows.defer("traceback") if match and "object_id" not in match.kwargs else rows
+
+    def about(self, material_id: str, event_id: uuid.UUID | None) -> Q:
+        wanted = Q(material_id=material_id)
+        if event_id:
+            wanted |= Q(consumer__in=_consumers_in(FailedAttempt), event_id=event_id)
+        return wanted
 
     @admin.display(description=_("traceback"))
     def traceback_text(self, row: Any) -> str:
@@ -231,3 +238,12 @@ admin.site.register(DeadLetter, LetterAdmin)
 admin.site.register(Pause, QueueAdmin)
 admin.site.register(OperatorDecision, DecisionAdmin)
 admin.site.register(OperatorBatch, BatchAdmin)
+
+
+def _consumers_in(model: type[InboxReceipt] | type[FailedAttempt]) -> list[str]:
+    """Of all its rows, those of consumers that are no more too: one step along an index each."""
+    found: list[str] = []
+    rows = model._default_manager.order_by("consumer").values_list("consumer", flat=True)
+    while following := rows.filter(consumer__gt=found[-1] if found else "").first():
+        found.append(following)
+    return found

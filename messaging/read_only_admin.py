@@ -1,14 +1,18 @@
 """Records in the admin that nobody edits, in tables too large to be counted."""
 
-from typing import TYPE_CHECKING, Any
+import uuid
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.views.main import IGNORED_PARAMS, PAGE_VAR, ChangeList
 from django.core.paginator import Paginator
-from django.db.models import AutoField, Model, QuerySet
+from django.db.models import AutoField, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
 
 from messaging.inert_text import inert_block
 
@@ -75,6 +79,50 @@ class ReadOnlyAdmin(AnyModelAdmin):
         return False
 
 
+class FactAdmin(ReadOnlyAdmin):
+    """Rows about facts, the newest first: found by an event's or a material's id, given whole.
+
+    What no index serves is looked for among the newest rows alone, and the page says so.
+    """
+
+    NEWEST = 100_000
+
+    ordering = ("-id",)
+    search_fields = ("event_id", "material_id")
+    search_help_text = _("An event id or a material id, whole")
+    # The filters that an index answers, however old the rows are.
+    filters_by_index: frozenset[str] = frozenset()
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        # Equality, not the usual "contains", which no index answers.
+        if term := search_term.strip():
+            event_id = None
+            with suppress(ValueError):
+                event_id = uuid.UUID(term)
+            return queryset.filter(self.about(term, event_id)), False
+        if self._is_filtered(request):
+            last = queryset.model._default_manager.using(queryset.db).order_by("-pk")
+            beyond = (last.values_list("pk", flat=True).first() or 0) - self.NEWEST
+            if beyond > 0:
+                setattr(request, _LOOKED_AMONG, self.NEWEST)
+                queryset = queryset.filter(pk__gt=beyond)
+        return queryset, False
+
+    def about(self, material_id: str, event_id: uuid.UUID | None) -> Q:
+        """The rows of this material, or else of this event."""
+        return Q(material_id=material_id) | (Q(event_id=event_id) if event_id else Q())
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown: Any = super().get_changelist_instance(request)
+        shown.looked_among = getattr(request, _LOOKED_AMONG, None)
+        return cast(ChangeList, shown)
+
+    def _is_filtered(self, request: HttpRequest) -> bool:
+        return bool({*request.GET} - _NO_FILTERS - self.filters_by_index)
+
+
 def as_row_id(text: str) -> int | None:
     """The number that a row may have; None for what no database would even compare."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None
@@ -83,3 +131,8 @@ def as_row_id(text: str) -> int | None:
 def preview(data: bytes | memoryview) -> str:
     """Bytes as inert text in a page, cut at PREVIEW_BYTES."""
     return format_html("<pre>{}</pre>", inert_block(bytes(data), limit_bytes=PREVIEW_BYTES))
+
+
+# Where a request keeps among how many of the newest rows its list was looked for.
+_LOOKED_AMONG = "rows_looked_among"
+_NO_FILTERS = frozenset({*IGNORED_PARAMS, PAGE_VAR})

@@ -40,6 +40,14 @@ class InboxReceipt(models.Model):
                 name="inbox_one_fact_per_revision",
             ),
         ]
+        indexes = [
+            # What the constraint leaves out, to be found by its material.
+            models.Index(
+                fields=["material_id"],
+                condition=models.Q(names_revision=False),
+                name="inbox_second_facts",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.consumer} {self.event_id}"
@@ -74,7 +82,10 @@ class FailedAttempt(models.Model):
                 name="failed_attempt_once",
             ),
         ]
-        indexes = [models.Index(fields=["consumer", "event_id"], name="failed_attempt_fact")]
+        indexes = [
+            models.Index(fields=["consumer", "event_id"], name="failed_attempt_fact"),
+            models.Index(fields=["material_id"], name="failed_attempt_material"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.consumer} {self.event_id} attempt {self.attempt}"

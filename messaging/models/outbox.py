@@ -109,6 +109,10 @@ class OutboxMessage(models.Model):
             ),
             models.Index(fields=["id"], condition=models.Q(state="failed"), name="outbox_failed"),
             models.Index(fields=["material_id", "revision"], name="outbox_material"),
+            # What is sent again, by its event; facts have their unique index.
+            models.Index(
+                fields=["event_id"], condition=~models.Q(consumer=""), name="outbox_sent_again"
+            ),
         ]
 
     def __str__(self) -> str:

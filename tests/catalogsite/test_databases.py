@@ -80,7 +80,7 @@ def test_options_of_the_url_are_kept_and_win() -> None:
     assert options["application_name"] == "mine"
     assert options["keepalives_idle"] == 15
     assert options["options"].endswith(
-        "-c idle_in_transaction_session_timeout=60000 -c lock_timeout=1s"
+        "-c idle_in_transaction_session_timeout=60000 -c jit=off -c lock_timeout=1s"
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
 from django.db import connection
@@ -228,6 +229,73 @@ def test_rows_are_found_by_event_and_by_material(
     for term in ("wanted-1", str(wanted.event_id), str(wanted.event_id).upper(), " wanted-1 "):
         rows = client.get(path(model), {"q": term}).context["cl"].queryset
         assert [row.pk for row in rows] == [wanted.pk], term
+
+
+def test_rows_are_found_by_an_id_whoever_wrote_them(staff: Callable[..., Client]) -> None:
+    first = receipt()
+    again = receipt(consumer="no more", names_revision=False)
+    attempt = failed_attempt(consumer="no more")
+    fact = parked()
+    sent_again = parked(event_id=fact.event_id, consumer="catalog")
+    client = staff("view_inboxreceipt", "view_failedattempt", "view_outboxmessage")
+
+    def found(model: str, term: object) -> list[int]:
+        rows = client.get(path(model), {"q": str(term)}).context["cl"].queryset
+        return [row.pk for row in rows]
+
+    assert found("inboxreceipt", "article-107") == [again.pk, first.pk]
+    assert found("inboxreceipt", again.event_id) == [again.pk]
+    assert found("failedattempt", attempt.event_id) == [attempt.pk]
+    assert found("outboxmessage", fact.event_id) == [sent_again.pk, fact.pk]
+
+
+@pytest.mark.parametrize(
+    ("model", "make", "query"),
+    [
+        ("outboxmessage", parked, {"type": "material.published"}),
+        ("outboxmessage", parked, {"state__exact": "failed", "type": "material.published"}),
+        ("inboxreceipt", receipt, {"outcome__exact": "applied"}),
+        ("failedattempt", failed_attempt, {"transient__exact": "1"}),
+    ],
+)
+def test_what_no_index_serves_is_looked_for_among_the_newest_rows(
+    staff: Callable[..., Client],
+    model: str,
+    make: Callable[..., Any],
+    query: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [make(material_id=f"article-{number}") for number in range(4)]
+    client = staff(f"view_{model}")
+    said = "Looked for among the newest 2 rows"
+    model_admin = admin.site.get_model_admin(type(rows[0]))
+    all_of_few = client.get(path(model), query)
+    monkeypatch.setattr(type(model_admin), "NEWEST", 2)
+
+    filtered = client.get(path(model), query)
+    everything = client.get(path(model))
+    by_id = client.get(path(model), {**query, "q": "article-0"})
+
+    def shown(response: Any) -> list[int]:
+        return [row.pk for row in response.context["cl"].queryset]
+
+    assert shown(all_of_few) == shown(everything) == [row.pk for row in reversed(rows)]
+    assert shown(filtered) == [rows[3].pk, rows[2].pk]
+    assert shown(by_id) == [rows[0].pk]
+    assert [said in each.content.decode() for each in (filtered, everything, by_id)] == [
+        *(True, False, False)
+    ]
+
+
+def test_parked_rows_are_found_however_old(
+    staff: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin.site.get_model_admin(OutboxMessage), "NEWEST", 2)
+    rows = [parked() for _ in range(4)]
+
+    page = staff("view_outboxmessage").get(path("outboxmessage"), {"state__exact": "failed"})
+
+    assert len(page.context["cl"].queryset) == len(rows)
 
 
 @pytest.mark.parametrize("term", ["nothing", "%27;--", "%ED%A0%BD", "{}", "%25", "\u202e"])
