@@ -1,16 +1,20 @@
 """What leaves a consumer unhandled: copies to its own retry queue or its own dead queue.
 
-The original is acked only after the broker has confirmed the copy. A copy that is not taken is
-offered again with growing pauses, while its original stays unacked: a crash brings it back.
+Copies are sent as soon as it is known that they are needed (`send`), and the broker is asked for
+its answer when that is (`settle`): its work and the database's overlap. The original is acked only
+after the broker has confirmed the copy. A process that dies before that has perhaps left a copy,
+and its original comes back: two copies of one fact. A copy that is not taken is offered again with
+growing pauses, while its original stays unacked.
 """
 
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import structlog
 
 from messaging.broker import field_table
-from messaging.broker.confirms import Verdict
+from messaging.broker.confirms import Batch, Verdict
 from messaging.broker.session import Session
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Message
@@ -21,6 +25,8 @@ from messaging.suspects import Suspects
 from messaging.unhandled import Unhandled
 
 log = structlog.get_logger(__name__)
+
+_Sent = tuple[Sequence[Unhandled], Batch]
 
 
 class Handover:
@@ -33,7 +39,10 @@ class Handover:
         self._topology = topology
         self._session = session
         self._suspects = suspects
+        self._sent: list[_Sent] = []
+        self._alone: list[Unhandled] = []  # to be offered one by one
         self._refused: list[Unhandled] = []
+        self._refused_before = 0  # how many, before what is under way
         self._accepting: set[str] = set()  # the queues that took the last copy they were offered
         self._backoff = Backoff()
         self._next_offer = 0.0
@@ -47,39 +56,64 @@ class Handover:
         """How long to wait before `offer_again`; None when nothing is refused."""
         return max(0.0, self._next_offer - time.monotonic()) if self._refused else None
 
-    def offer(self, unhandled: Sequence[Unhandled]) -> Iterator[list[Unhandled]]:
-        """Publish the copies and wait for the broker, in one part or several.
+    def send(self, unhandled: Sequence[Unhandled]) -> None:
+        """Publish the copies and wait for nothing; `settle` tells which were taken."""
+        if not self._sent and not self._alone:
+            self._refused_before = len(self._refused)
+        together: list[Unhandled] = []
+        for each in unhandled:
+            if self._suspects.must_wait(each):
+                self._refused.append(each)
+            elif self._suspects.may_go_along(each):
+                together.append(each)
+            else:
+                self._alone.append(each)
+        if together:
+            self._sent.append((together, self._submit(together)))
+
+    def is_answered(self) -> bool:
+        """Whether `settle` would give everything without a wait."""
+        return not self._alone and all(batch.done for _, batch in self._sent)
+
+    def settle(self) -> Iterator[list[Unhandled]]:
+        """Wait for the broker's answers, in one part or several.
 
         After each part it gives those whose original may be acked; the caller acks them before
         it goes on, and stops when the session is lost.
         """
-        refused_before = len(self._refused)
-        self._refused += [each for each in unhandled if self._suspects.must_wait(each)]
-        free = [each for each in unhandled if not self._suspects.must_wait(each)]
-        for part in self._suspects.parts(free):
-            yield self._publish(part)
+        sent, self._sent = self._sent, []
+        alone, self._alone = self._alone, []
+        if sent:
+            # As one: over which of them the broker ended the session is not known.
+            yield self._judge(sent)
+        for part in self._suspects.parts(alone):
+            yield self._judge([(part, self._submit(part))])
         if not self._refused:
             self._backoff.reset()
-        elif len(self._refused) > refused_before:
+        elif len(self._refused) > self._refused_before:
             self._next_offer = time.monotonic() + self._backoff.next_seconds()
-        elif refused_before and self._takes_again():
+        elif self._refused_before and self._takes_again():
             self._next_offer = time.monotonic()
 
     def offer_again(self) -> Iterator[list[Unhandled]]:
-        """Offer what was refused, once its pause is over; otherwise as `offer`."""
+        """Offer what was refused, once its pause is over; otherwise as `settle`."""
         if self._refused and time.monotonic() >= self._next_offer:
             waiting, self._refused = self._refused, []
-            yield from self.offer(waiting)
+            self.send(waiting)
+            yield from self.settle()
 
     def _takes_again(self) -> bool:
         """Whether a queue that refused a copy has taken another one since."""
         return any(self._target(each) in self._accepting for each in self._refused)
 
-    def _publish(self, part: Sequence[Unhandled]) -> list[Unhandled]:
+    def _submit(self, part: Sequence[Unhandled]) -> Batch:
+        return self._session.submit([self._copy(each) for each in part])
+
+    def _judge(self, sent: Sequence[_Sent]) -> list[Unhandled]:
         taken: list[Unhandled] = []
         suspects: list[Unhandled] = []
-        results = self._session.settle(self._session.submit([self._copy(each) for each in part]))
-        for each, result in zip(part, results, strict=True):
+        answers = [(part, self._session.settle(batch)) for part, batch in sent]
+        for each, result in chain(*(zip(*answer, strict=True) for answer in answers)):
             match result.verdict:
                 case Verdict.CONFIRMED:
                     taken.append(each)

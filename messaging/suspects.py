@@ -43,15 +43,17 @@ class Suspects:
         """Whether it is not yet time to try that copy again."""
         return time.monotonic() < self._not_before.get(_key(copy), 0.0)
 
+    def may_go_along(self, copy: Unhandled) -> bool:
+        """Whether it may be offered together with others."""
+        return not self._one_at_a_time and _key(copy) not in self._not_before
+
     def parts(self, copies: Sequence[Unhandled]) -> Iterator[Sequence[Unhandled]]:
-        """The copies as they are to be offered: together, but known suspects alone and last."""
+        """The others, as they are to be offered: each alone, known suspects last."""
         known = [copy for copy in copies if _key(copy) in self._not_before]
         others = [copy for copy in copies if _key(copy) not in self._not_before]
-        if self._one_at_a_time:
-            yield from ([copy] for copy in others)
+        yield from ([copy] for copy in others)
+        if others:
             self._one_at_a_time = False
-        elif others:
-            yield others
         yield from ([copy] for copy in known)
 
     def clear(self, copy: Unhandled) -> None:

@@ -6,7 +6,7 @@ after the ack the database alone. What failed stays with the broker until a copy
 or dead queue is confirmed (see `handover`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
@@ -34,6 +34,8 @@ log = structlog.get_logger(__name__)
 DEFAULT_PREFETCH = 1000
 BATCH_LIMIT = 500
 MAX_BATCH_BYTES = 4 * 1024 * 1024
+# So long may what is committed wait for its ack, for the sake of one ack for the whole batch.
+PROMPT_SECONDS = 0.05
 EMPTY_LOOKS, EMPTY_LOOK_SECONDS = 2, 0.1
 
 
@@ -92,7 +94,9 @@ class Worker:
                 session.has_arrived, patience if next_offer is None else min(patience, next_offer)
             )
             session.check()
-            self._give_away(session, handover.offer_again())
+            for taken in handover.offer_again():
+                session.check()
+                self._finish(session, [], taken)
             deliveries = session.take(self._batch_limit, limit_bytes=MAX_BATCH_BYTES)
             if deliveries:
                 self._handle(session, handover, deliveries)
@@ -109,27 +113,41 @@ class Worker:
 
     def _handle(self, session: Session, handover: Handover, deliveries: Sequence[Delivery]) -> None:
         handled: list[Handled] = []
-        unhandled: list[Unhandled] = []
         readable: list[Readable] = []
+        unreadable: list[Unhandled] = []
+        failed: list[Unhandled] = []
         for delivery in deliveries:
             match read(delivery, simulate_temporary=self._simulate_temporary):
                 case Readable() as sound:
                     readable.append(sound)
+                case Unhandled(event=Event(), attempt=int()) as simulated:
+                    failed.append(simulated)
                 case Unhandled() as wrong:
-                    unhandled.append(wrong)
+                    unreadable.append(wrong)
+        if unreadable:
+            # Before the transaction: the broker can confirm the copies while it runs.
+            handover.send(self._count(session, unreadable))
         try:
             for result in handle_in_halves(readable, lambda events: self._apply(session, events)):
                 if isinstance(result, Unhandled):
-                    unhandled.append(result)
+                    failed.append(result)
                 else:
                     handled.append(result)
         except _Stopped:
-            unhandled = []  # What is committed is acked; the rest comes back.
-        # At once: the copies of what failed may have to wait for the broker.
+            failed = []  # What is committed is acked; the rest comes back.
+        if failed and not session.failure:
+            handover.send(self._count(session, failed))
+        # One ack for all of it, unless the broker has the copies wait.
+        if not (handover.is_answered() or session.wait(handover.is_answered, PROMPT_SECONDS)):
+            session.check()
+            self._finish(session, handled, [])
+            handled = []
+        for taken in handover.settle():
+            session.check()
+            self._finish(session, handled, taken)
+            handled = []
         session.check()
         self._finish(session, handled, [])
-        if unhandled:
-            self._give_away(session, handover.offer(self._count(session, unhandled)))
 
     def _count(self, session: Session, unhandled: Sequence[Unhandled]) -> list[Unhandled]:
         """Record the failures of decoded events, and give each the attempt that it really was.
@@ -175,11 +193,6 @@ class Worker:
                 self._turns.wait_for_return(error, still_wanted=lambda: not session.failure)
                 session.check()
         raise _Stopped
-
-    def _give_away(self, session: Session, offers: Iterator[list[Unhandled]]) -> None:
-        for taken in offers:
-            session.check()
-            self._finish(session, [], taken)
 
     def _finish(
         self, session: Session, handled: Sequence[Handled], taken: Sequence[Unhandled]

@@ -61,7 +61,8 @@ def handover(session: FakeSession) -> Handover:
 
 def offer(handover: Handover, *unhandled: Unhandled) -> list[Unhandled]:
     """Those whose original may be acked."""
-    return [each for taken in handover.offer(unhandled) for each in taken]
+    handover.send(unhandled)
+    return [each for taken in handover.settle() for each in taken]
 
 
 def offer_again(handover: Handover) -> list[Unhandled]:
@@ -268,7 +269,8 @@ def test_a_copy_that_ends_the_session_is_found_and_then_keeps_nobody_back(
         sessions += 1
         session = Broken(b"large")
         handover = Handover(catalog, topology, cast(Session, session), suspects)
-        for part in handover.offer(list(waiting)):
+        handover.send(list(waiting))
+        for part in handover.settle():
             if session.failure:
                 return
             for each in part:

@@ -115,9 +115,7 @@ def test_what_was_acked_does_not_come_again(
 RETRY_POINTS = [
     pytest.param("messaging.attempts:record", "before", 0, 0, 1, id="before counting"),
     pytest.param("messaging.attempts:record", "after", 1, 0, 1, id="between count and copy"),
-    pytest.param(
-        "messaging.handover:Handover._publish", "after", 1, 1, 1, id="between copy and ack"
-    ),
+    pytest.param("messaging.handover:Handover._judge", "after", 1, 1, 1, id="between copy and ack"),
 ]
 
 
@@ -176,9 +174,9 @@ def test_crashes_between_count_and_copy_do_not_stretch_the_budget(run: Run, queu
 @pytest.mark.parametrize(
     ("function", "when", "copies", "originals"),
     [
-        pytest.param("messaging.handover:Handover._publish", "before", 0, 1, id="before the copy"),
+        pytest.param("messaging.handover:Handover.send", "before", 0, 1, id="before the copy"),
         pytest.param(
-            "messaging.handover:Handover._publish", "after", 1, 1, id="between copy and ack"
+            "messaging.handover:Handover._judge", "after", 1, 1, id="between copy and ack"
         ),
     ],
 )
@@ -196,3 +194,31 @@ def test_a_consumer_killed_on_the_way_to_dead_loses_no_message(
         queues.await_ready("catalog", dead=copies + originals)
     assert {message.body for message in queues.dead("catalog")} == {body}
     assert InboxReceipt.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "when"),
+    [
+        pytest.param("messaging.inbox:handle", "before", id="before the neighbours' transaction"),
+        pytest.param("messaging.inbox:handle", "after", id="after their commit"),
+        pytest.param("messaging.handover:Handover._judge", "after", id="after the confirm"),
+    ],
+)
+def test_a_consumer_killed_while_a_copy_is_under_way_loses_neither_it_nor_its_neighbours(
+    run: Run, queues: Queues, function: str, when: str
+) -> None:
+    body = as_bytes(document(schemaVersion=9))
+    queues.publish(EVENTS[0])
+    queues.give("catalog", body)
+    queues.publish(*EVENTS[1:])
+
+    killed = run.killed_at(function, "consume", "catalog", when=when)  # type: ignore[arg-type]
+
+    assert killed.wait() == KILLED, killed.report()
+    eventually(lambda: queues.ready("catalog").get("main", 0) >= 5)
+    with working("catalog"):
+        eventually(lambda: "main" not in queues.ready("catalog"))
+    assert_all_applied_once("catalog")
+    copies = queues.dead("catalog")
+    assert {message.body for message in copies} == {body}
+    assert len(copies) <= 2
