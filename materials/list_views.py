@@ -20,7 +20,7 @@ from messaging import pauses
 def list_materials(request: HttpRequest) -> HttpResponse:
     """All materials, the last edited first, each with the delivery of its last fact."""
     selection = Selection.from_query(request.GET.dict())
-    page = page_of(selection.materials(), request.GET.get("page"))
+    page = page_of(selection, request.GET.get("page"))
     journeys = last_journeys(page)
     planned = _planned(page)
     context = {

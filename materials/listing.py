@@ -66,20 +66,30 @@ class Selection:
         """Whether some materials are left out."""
         return self != Selection(sort=self.sort)
 
-    def materials(self) -> MaterialQuerySet:
-        """The materials, in order, without their texts."""
-        found = Material.objects.matching(self.words)
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The names to sort by, as Django takes them; an index has them in this order."""
+        return SORTS[self.sort or "edited"]
+
+    def materials(self, *, among_many: bool = False) -> MaterialQuerySet:
+        """The materials, in order.
+
+        Those `among_many` are asked for in a way that is quick where so many pass that a page of
+        them is soon met.
+        """
+        found = Material.objects.matching(self.words, among_many=among_many)
         if self.state:
             found = found.filter(_STATES[self.state])
         if self.delivery:
             found = delivered(found, self.delivery)
         if self.tag:
-            found = found.tagged(self.tag)
+            found = found.tagged(self.tag, among_many=among_many)
         if self.language:
-            found = found.filter(language=self.language)
+            by_date = self.order[0].endswith("updated_at")
+            found = found.in_language(self.language, among_many=among_many and not by_date)
         if self.author:
             found = found.filter(updated_by=self.author)
-        return found.order_by(*SORTS[self.sort or "edited"])
+        return found.order_by(*self.order)
 
 
 def choices() -> dict[str, list[tuple[str, str]]]:

@@ -29,3 +29,13 @@ def words_of(text: str) -> list[str]:
         return _ASCII_WORD.findall(text.lower())
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return _WORD.findall(plain)
+
+
+def asked_words(text: str) -> list[tuple[str, bool]]:
+    """The words of what somebody looks for, each with whether it is a word as a whole.
+
+    Of words that signs join, as in `article-107`, all but the last are: an index finds a whole word
+    without reading all that begin like it.
+    """
+    joined = (words_of(part) for part in text.split())
+    return [(word, place < len(words)) for words in joined for place, word in enumerate(words, 1)]

@@ -66,8 +66,9 @@ def _are_waiting() -> Q:
 
 
 def _are_new_and_not_there() -> Q:
-    # Asked for first: a database cannot guess how many lie beyond what it has yet to look up.
-    last = Revision.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+    # Asked for once, and not for the count and for the page. Cut out first: a database cannot
+    # guess how many lie beyond what it has yet to look up.
+    newest = Revision.objects.order_by("-pk").values("pk")[:NEWEST_FACTS]
     there = _ARRIVED.filter(material_id=OuterRef("material_id"), revision=OuterRef("number"))
-    newest = Revision.objects.filter(pk__gt=last - NEWEST_FACTS).order_by()
-    return Q(material_id__in=newest.filter(~Exists(there)).values("material_id"))
+    ids = Revision.objects.filter(~Exists(there), pk__in=newest).order_by().values_list("material")
+    return Q(material_id__in={material_id for (material_id,) in ids})

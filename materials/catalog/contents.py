@@ -1,17 +1,20 @@
 """The tags and languages of what is published, each with its count: ways into the catalog.
 
-Counted among the newest 10 000 materials, so that a page never has to read a million rows.
+Counted among the newest 10 000 materials, so that a page never has to read a million rows; of a
+large catalog once a minute.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import connections
 
-from materials.catalog.counting import COUNTED_EACH_TIME
+from materials.catalog.counting import COUNTED_EACH_TIME, count_a_few, keep
 from materials.catalog.models import CatalogEntry, name_of_language
 
 TAGS_SHOWN = 200
+NEWEST_COUNTED = 10_000
 
 
 @dataclass(frozen=True)
@@ -25,17 +28,32 @@ class Shelf:
 
 def tags() -> list[Shelf]:
     """The 200 most frequent tags, the most frequent first."""
-    connection = connections[CatalogEntry.objects.db]
-    with connection.cursor() as cursor:
-        cursor.execute(_COUNT_TAGS[connection.vendor], [COUNTED_EACH_TIME, TAGS_SHOWN])
-        return [Shelf(value, value, number) for value, number in cursor.fetchall()]
+    return _kept_where_large(_count_tags, name="tags")
 
 
 def languages() -> list[Shelf]:
     """The languages, each with all its varieties (`en` holds `en-GB`), most frequent first."""
+    return _kept_where_large(_count_languages, name="languages")
+
+
+def _kept_where_large(count: Callable[[], list[Shelf]], *, name: str) -> list[Shelf]:
+    every = CatalogEntry.objects.published()
+    if count_a_few(every, name="every entry") <= COUNTED_EACH_TIME:
+        return count()
+    return keep(count, name=name)
+
+
+def _count_tags() -> list[Shelf]:
+    connection = connections[CatalogEntry.objects.db]
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_TAGS[connection.vendor], [NEWEST_COUNTED, TAGS_SHOWN])
+        return [Shelf(value, value, number) for value, number in cursor.fetchall()]
+
+
+def _count_languages() -> list[Shelf]:
     spoken = CatalogEntry.objects.published().values_list("language", flat=True)
     found = Counter(
-        language.partition("-")[0].lower() for language in spoken[:COUNTED_EACH_TIME] if language
+        language.partition("-")[0].lower() for language in spoken[:NEWEST_COUNTED] if language
     )
     return [Shelf(value, name_of_language(value), number) for value, number in found.most_common()]
 

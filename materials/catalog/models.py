@@ -1,5 +1,6 @@
 """What readers see: one row a material, written by the catalog's consumer alone."""
 
+import json
 import re
 from typing import Self
 
@@ -23,7 +24,9 @@ class CatalogQuerySet(models.QuerySet["CatalogEntry"]):
         """Those that carry exactly this tag."""
         if connections[self.db].vendor == "postgresql":
             return self.filter(tags__contains=[tag])
-        return self.filter(RawSQL(_HAS_TAG_ON_SQLITE, [tag], models.BooleanField()))
+        # Most rows are passed over without reading their JSON, in which the tag stands as here.
+        written = [json.dumps(tag, ensure_ascii=False), tag]
+        return self.filter(RawSQL(_HAS_TAG_ON_SQLITE, written, models.BooleanField()))
 
     def in_language(self, language: str) -> Self:
         """Those in this language or a variety of it: `en` finds `en-GB` too."""
@@ -107,6 +110,7 @@ def name_of_language(tag: str) -> str:
 
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
-_HAS_TAG_ON_SQLITE = (
-    "EXISTS (SELECT 1 FROM json_each(catalog_entry.tags) WHERE json_each.value = %s)"
-)
+_HAS_TAG_ON_SQLITE = """(
+    instr(catalog_entry.tags, %s)
+    AND EXISTS (SELECT 1 FROM json_each(catalog_entry.tags) WHERE json_each.value = %s)
+)"""

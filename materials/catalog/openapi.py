@@ -126,7 +126,7 @@ _SCHEMAS = {
             "count": {
                 "type": "integer",
                 "minimum": 0,
-                "description": "All that pass the filters. Beyond 10 000 it may be as old as a"
+                "description": "All that pass the filters. Beyond 4 000 it may be as old as a"
                 " minute, or older where counting takes long.",
             },
             "next": {"type": ["string", "null"], "format": "uri"},

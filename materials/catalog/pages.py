@@ -6,18 +6,19 @@ from typing import overload
 from django.core.paginator import Page, Paginator
 
 from materials.catalog.counting import COUNTED_EACH_TIME, count_a_few, sorted_apart
-from materials.catalog.models import CatalogEntry, CatalogQuerySet
+from materials.catalog.models import CatalogEntry
+from materials.catalog.selection import Selection
 
 PAGE_SIZE = 20
 
 
-def page_of(entries: CatalogQuerySet, number: str, *, name: str) -> Page[CatalogEntry]:
-    """That page, or the nearest one there is; `name` tells these entries from others.
+def page_of(selection: Selection, number: str) -> Page[CatalogEntry]:
+    """That page of what is selected, or the nearest one there is.
 
-    A list ends after 10 000 entries (`is_cut` of the page then): to count and to pass over more
+    A list ends after 4 000 entries (`is_cut` of the page then): to count and to pass over more
     of them takes too long for a page.
     """
-    rows = _Rows(entries, name=name)
+    rows = _Rows(selection)
     page = Paginator(rows, PAGE_SIZE).get_page(number)
     page.is_cut = rows.is_cut  # type: ignore[attr-defined]
     return page
@@ -26,11 +27,15 @@ def page_of(entries: CatalogQuerySet, number: str, *, name: str) -> Page[Catalog
 class _Rows(Sequence[CatalogEntry]):
     """What the paginator counts and slices: first the ids, then the rows that have them."""
 
-    def __init__(self, entries: CatalogQuerySet, *, name: str) -> None:
-        found = count_a_few(entries, name=name)
-        self._entries = sorted_apart(entries) if found <= COUNTED_EACH_TIME else entries
-        self._count = min(found, COUNTED_EACH_TIME)
+    def __init__(self, selection: Selection) -> None:
+        found = COUNTED_EACH_TIME + 1
+        if not selection.has_more_than(COUNTED_EACH_TIME):
+            found = count_a_few(selection.entries(), name=repr(selection))
         self.is_cut = found > COUNTED_EACH_TIME
+        self._count = min(found, COUNTED_EACH_TIME)
+        self._entries = (
+            selection.entries(among_many=True) if self.is_cut else sorted_apart(selection.entries())
+        )
 
     def __len__(self) -> int:
         return self._count

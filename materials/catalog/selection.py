@@ -8,7 +8,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext
 
 from materials.catalog.models import CatalogEntry, CatalogQuerySet
-from materials.catalog.words import saying
+from materials.catalog.words import more_say_than, saying
 
 TEXT_LIMIT = 200
 
@@ -33,11 +33,12 @@ class Selection:
     def __bool__(self) -> bool:
         return bool(self.q or self.tag or self.lang)
 
-    def entries(self) -> CatalogQuerySet:
+    def entries(self, *, among_many: bool = False) -> CatalogQuerySet:
         """The published entries that pass, newest first.
 
         Every word of `q`, up to eight, begins a word of the title, the summary or the text, in
-        any case. Nothing matches what no event can hold.
+        any case. Nothing matches what no event can hold. Those `among_many` are asked for in a
+        way that is quick where so many pass that a page of them is soon met.
         """
         entries = CatalogEntry.objects.published()
         if "\x00" in self.q + self.tag + self.lang:
@@ -46,7 +47,12 @@ class Selection:
             entries = entries.tagged(self.tag)
         if self.lang:
             entries = entries.in_language(self.lang)
-        return saying(entries, self.q)
+        return saying(entries, self.q, among_many=among_many)
+
+    def has_more_than(self, number: int) -> bool:
+        """Whether more pass, where the index of words alone can tell; else False."""
+        words_alone = bool(self.q) and not (self.tag or self.lang)
+        return words_alone and more_say_than(number, self.q, using=CatalogEntry.objects.db)
 
     def filters(self) -> list[dict[str, str]]:
         """Each filter in use: a label, its value, and the query without it."""

@@ -20,7 +20,7 @@ from materials.catalog.selection import Selection
 def list_materials(request: HttpRequest) -> HttpResponse:
     """The catalog, newest first. `?page=` beyond the ends, or odd, shows the nearest page."""
     selection = Selection.from_query(request.GET)
-    page = page_of(selection.entries(), request.GET.get("page", "1"), name=repr(selection))
+    page = page_of(selection, request.GET.get("page", "1"))
     number = page.number if page.number > 1 else None
     context = {
         "selection": selection,

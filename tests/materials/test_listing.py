@@ -1,6 +1,9 @@
 """The list's search, filters and orders, the same on both databases."""
 
+from urllib.parse import parse_qsl
+
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -83,6 +86,21 @@ def test_signs_of_a_query_language_are_signs(words: str, is_found: bool) -> None
     draft("other", title="Other")
 
     assert found(q=words) == (["article-107"] if is_found else [])
+
+
+def test_what_a_sign_joins_to_the_next_word_is_a_whole_word() -> None:
+    draft("article-107")
+
+    assert found(q="article-10") == ["article-107"]
+    assert found(q="articl-107") == []
+
+
+@pytest.mark.parametrize("tag", ["queue", "очереди", 'que"ue', "a\\b", "é/è", "<b>", "😀"])
+def test_a_tag_is_matched_whole_whatever_its_letters(tag: str) -> None:
+    draft("a", tags=["x", tag])
+    draft("b", tags=[f"{tag}s", tag.upper() + "!"])
+
+    assert found(tag=tag) == ["a"]
 
 
 def test_the_search_follows_the_draft() -> None:
@@ -262,6 +280,21 @@ def test_the_list_asks_a_constant_number_of_questions_whatever_is_on_it(editor: 
     assert max(for_many.values()) <= 17
 
 
+def test_a_word_that_many_share_takes_four_questions_more_at_most(
+    editor: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(60):
+        draft(f"article-{number}", tags=["t"])
+    for_few = queries_for(editor, "q=queues&tag=t")
+    monkeypatch.setattr(list_pages, "MOST_LISTED", 50)
+    monkeypatch.setattr(list_pages, "FIRST_FEW", 10)
+    monkeypatch.setattr(list_pages, "FIRST_MANY", 20)
+    cache.clear()
+
+    assert queries_for(editor, "q=queues&tag=t") <= for_few + 4
+    assert queries_for(editor, "q=queues&tag=t") <= for_few + 2  # where they end is known now
+
+
 def at_every_station(name: str, *, fails: bool = False) -> None:
     """A draft, and one material each that is waiting, sent, arrived and in trouble."""
     draft(f"{name}-draft", tags=["t"], language="en")
@@ -295,13 +328,54 @@ def test_a_long_list_ends_and_says_so(editor: Client, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("sort", SORTS)
-def test_few_are_listed_in_the_very_order_of_many(editor: Client, sort: str) -> None:
-    for number in range(7):
-        draft(f"article-{number * 3 % 7}", title=f"Title {number * 5 % 7 // 2}")
+@pytest.mark.parametrize("asked", ["", "q=title", "tag=x", "q=title&tag=x&language=en"])
+def test_few_are_listed_in_the_very_order_of_many(
+    editor: Client, sort: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        draft(
+            f"article-{number * 4 % 9}",
+            title=f"Title {number * 5 % 9 // 2}",
+            tags=["x"] if number else [],
+            language="en",
+        )
+    monkeypatch.setattr(list_pages, "PAGE_SIZE", 2)
 
-    rows = editor.get(f"/editor/?sort={sort}").context["rows"]
+    def listed() -> list[str]:
+        return [
+            material.material_id
+            for page in (1, 2)
+            for material, *_ in editor.get(f"/editor/?{asked}&sort={sort}&page={page}").context[
+                "rows"
+            ]
+        ]
 
-    assert [material.material_id for material, *_ in rows] == found(sort=sort)
+    few = listed()
+    monkeypatch.setattr(list_pages, "MOST_LISTED", 4)
+    # Enough in the first window, in the second, in neither.
+    for first_few, first_many in ((5, 8), (0, 6), (0, 1)):
+        monkeypatch.setattr(list_pages, "FIRST_FEW", first_few)
+        monkeypatch.setattr(list_pages, "FIRST_MANY", first_many)
+        cache.clear()
+        assert listed() == few
+    assert few == found(sort=sort, **dict(parse_qsl(asked)))[:4]
+
+
+def test_what_many_share_is_found_though_its_place_was_noted_earlier(
+    editor: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(list_pages, "MOST_LISTED", 2)
+    monkeypatch.setattr(list_pages, "FIRST_FEW", 1)
+    monkeypatch.setattr(list_pages, "FIRST_MANY", 2)
+    for number in range(4):
+        draft(f"before-{number}", title="Shared")
+    editor.get("/editor/?q=shared")
+    for number in range(4):
+        draft(f"after-{number}", title="Shared")
+
+    rows = editor.get("/editor/?q=shared").context["rows"]
+
+    assert [material.material_id for material, *_ in rows] == ["after-3", "after-2"]
 
 
 def test_what_is_sent_is_looked_for_among_the_newest_facts(

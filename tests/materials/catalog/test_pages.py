@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.utils.http import http_date
 
-from materials.catalog import api, counting, pages
+from materials.catalog import api, contents, counting, pages
 from materials.catalog.models import CatalogEntry
 from tests.materials.catalog.facts import project, project_batch, published, withdrawn
 
@@ -217,6 +217,28 @@ def test_many_are_listed_in_the_very_order_of_few(
     assert len(few[0]) == 7
     assert many[:2] == few[0][:2]
     assert client.get("/api/materials/", query).json()["results"] == few[1]
+
+
+def test_tags_and_languages_of_a_large_catalog_are_counted_once_a_minute(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shown(page: str) -> list[str]:
+        return [shelf.value for shelf in client.get(page).context["shelves"]]
+
+    seen = []
+    for number, language in enumerate(("en", "ru", "de", "fr")):
+        if number == 2:
+            for module in (counting, contents):
+                monkeypatch.setattr(module, "COUNTED_EACH_TIME", 1)
+        project(published(f"m{number}", tags=[f"t{number}"], language=language))
+        seen.append((sorted(shown("/tags/")), sorted(shown("/languages/"))))
+
+    assert seen == [
+        (["t0"], ["en"]),
+        (["t0", "t1"], ["en", "ru"]),
+        (["t0", "t1", "t2"], ["de", "en", "ru"]),
+        (["t0", "t1", "t2"], ["de", "en", "ru"]),
+    ]
 
 
 def test_a_tag_is_matched_whole(client: Client) -> None:
