@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from django.db import connections
 
 from messaging.models import OutboxMessage
+from messaging.outbox_rows import OutboxRow, read_rows
 
 BATCH_LIMIT = 500
 MAX_BATCH_BYTES = 4 * 1024 * 1024
@@ -33,13 +34,14 @@ class DueRows:
         self._floors = {_URGENT: 0, _BULK: 0}
         self._floors_until = 0.0
         self._look_at_tried_at = 0.0
+        self._told: object = None  # the connection that plans as it is told
         self.bulk_waits = False  # whether the last look saw bulk rows, taken or left
 
     def start_over(self) -> None:
         """Begin again with the oldest: rows that were read went nowhere."""
         self._forget_floors()
 
-    def read(self, *, besides: Iterable[int], bulk_limit: int | None = None) -> list[OutboxMessage]:
+    def read(self, *, besides: Iterable[int], bulk_limit: int | None = None) -> list[OutboxRow]:
         """About BATCH_LIMIT rows and MAX_BATCH_BYTES, without those ids (being sent).
 
         At most `bulk_limit` of them are bulk for their own sake; more may be, because a later
@@ -55,11 +57,11 @@ class DueRows:
         """Whether any row is due."""
         return any(self._due(lane, [], limit=1) for lane in (_ANY, _TRIED))
 
-    def _tried(self, besides: Sequence[int]) -> list[OutboxMessage]:
+    def _tried(self, besides: Sequence[int]) -> list[OutboxRow]:
         self._look_at_tried_at = time.monotonic() + LOOK_AT_TRIED_SECONDS
         return self._rows(_within(self._due(_TRIED, besides, limit=BATCH_LIMIT)))
 
-    def _never_tried(self, besides: Sequence[int], bulk_limit: int | None) -> list[OutboxMessage]:
+    def _never_tried(self, besides: Sequence[int], bulk_limit: int | None) -> list[OutboxRow]:
         # The floors keep a long backlog from being walked again and again; they are dropped
         # every second, since a lower id may be committed after a higher one.
         now = time.monotonic()
@@ -70,14 +72,15 @@ class DueRows:
         bulk_seen = bulk_limit or 1
         # One statement for both lanes: had they two moments, the later of two facts of one
         # material could be seen without the earlier.
-        seen = self._ask(
-            f"{_first(_URGENT)} UNION ALL {_first(_BULK)}",
-            [
-                *(self._floors[_URGENT], BATCH_LIMIT + len(besides)),
-                *(self._floors[_BULK], bulk_seen + len(besides)),
-            ],
-            besides,
-        )
+        wanted = [
+            (floor, limit + sum(id_ > floor for id_ in besides))
+            for floor, limit in (
+                (self._floors[_URGENT], BATCH_LIMIT),
+                (self._floors[_BULK], bulk_seen),
+            )
+        ]
+        sql = f"{_first(_URGENT)} UNION ALL {_first(_BULK)}"
+        seen = self._ask(sql, [*wanted[0], *wanted[1]], besides)
         urgent = [each for each in seen if not each.bulk][:BATCH_LIMIT]
         bulk = [each for each in seen if each.bulk][:bulk_seen]
         self.bulk_waits = bool(bulk)
@@ -139,19 +142,21 @@ class DueRows:
         return [_Seen(*row) for row in self._run(sql, parameters) if row[0] not in excluded]
 
     def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-        with connections[self._using].cursor() as cursor:
+        connection = connections[self._using]
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql" and connection.connection is not self._told:
+                # Statistics say that next to nothing is pending, whatever has come since: a
+                # planner that believes them collects and sorts all of a backlog for each batch.
+                cursor.execute("SET enable_bitmapscan = off")
+                self._told = connection.connection
             cursor.execute(sql, parameters)
             return list(cursor.fetchall())
 
-    def _rows(self, seen: Sequence["_Seen"]) -> list[OutboxMessage]:
+    def _rows(self, seen: Sequence["_Seen"]) -> list[OutboxRow]:
         # Two questions and no join: a planner that takes a table for nearly empty, since it was
         # when it last looked, joins 500 rows to each row of a backlog. And sizes before bodies:
         # the rows left for the next batch may hold a hundred megabytes.
-        if not seen:
-            return []
-        ids = _listed([each.id for each in seen])
-        sql = f"SELECT {_COLUMNS} FROM {_TABLE} WHERE id IN ({ids}) ORDER BY id"
-        return list(OutboxMessage.objects.using(self._using).raw(sql))
+        return read_rows([each.id for each in seen], using=self._using)
 
 
 class _Seen(NamedTuple):
@@ -180,15 +185,7 @@ def _first(condition: str) -> str:
         ) AS first_rows"""
 
 
-def _listed(ids: Sequence[int]) -> str:
-    return ",".join(map(str, ids))
-
-
 _TABLE = OutboxMessage._meta.db_table
-_COLUMNS = (
-    "id, event_id, message_id, type, material_id, revision, body, header_table, consumer, attempts,"
-    " last_error, created_at"
-)
 # The materials of which an earlier row waits. A scalar subquery is looked up by the index for each
 # material, whatever statistics say.
 _PRECEDED = {

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any
 
@@ -29,18 +29,33 @@ def screen_values(_: Any, __: str, record: MutableMapping[str, Any]) -> dict[str
 
 def write_json(_: Any, __: str, record: Mapping[str, Any]) -> str:
     """One JSON object, ASCII alone, so that no character of it can break the line."""
-    return json.dumps(record, ensure_ascii=True, allow_nan=False)
+    return _JSON.encode(record)
 
 
 def write_console(_: Any, __: str, record: Mapping[str, Any]) -> str:
     """One line for people: time, level, what happened, key=value."""
-    rest = [f"{key}={_word(value)}" for key, value in record.items() if key not in _FIRST]
-    head = (
-        str(record.get("timestamp", "")),
-        f"{record.get('level', ''):<8}",
-        inert(str(record.get("event", ""))),
+    (line,) = write_console_many(record, [{}])
+    return line
+
+
+def write_json_many(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each, as `write_json` writes what it has in common with the others and its own."""
+    return [_JSON.encode({**head, **record}) for record in records]
+
+
+def write_console_many(head: Mapping[str, Any], records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A line for each, as `write_console` writes what they have in common and its own."""
+    time_and_event = (
+        str(head.get("timestamp", "")),
+        f"{head.get('level', ''):<8}",
+        inert(str(head.get("event", ""))),
     )
-    return " ".join([*head, *rest, f"[{record.get('logger', '')}]"])
+    common = [f"{key}={_word(value)}" for key, value in head.items() if key not in _FIRST]
+    begin, end = " ".join([*time_and_event, *common]), f"[{head.get('logger', '')}]"
+    return [
+        " ".join([begin, *(f"{key}={_word(value)}" for key, value in record.items()), end])
+        for record in records
+    ]
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
@@ -65,8 +80,18 @@ def _plain(value: Any, depth: int = 0) -> Any:
 
 
 def _word(value: Any) -> str:
+    if value is None:
+        return "null"
     if type(value) is int:
         return str(value)
-    if isinstance(value, str) and re.fullmatch(r"[^\s\"'=\[\]{}]+", value) and value.isprintable():
-        return value
+    if isinstance(value, str):
+        if _is_plain_word(value):
+            return value
+        if _is_word(value) and value.isprintable():
+            return value
     return inert(json.dumps(value, ensure_ascii=False))
+
+
+_JSON = json.JSONEncoder(ensure_ascii=True, allow_nan=False)
+_is_plain_word = re.compile(r"[A-Za-z0-9_.:-]+").fullmatch
+_is_word = re.compile(r"[^\s\"'=\[\]{}]+").fullmatch

@@ -18,7 +18,13 @@ from typing import Any, TextIO
 import structlog
 
 from messaging.error_texts import traceback_text
-from messaging.log_lines import screen_values, write_console, write_json
+from messaging.log_lines import (
+    screen_values,
+    write_console,
+    write_console_many,
+    write_json,
+    write_json_many,
+)
 
 # Pika reports a failed connection seven times before its caller has been told, and the caller
 # knows whether it matters: under LOG_LEVEL=DEBUG alone, and then as debug records.
@@ -84,14 +90,14 @@ def log_many(logger: str, event: str, records: Sequence[Mapping[str, str | int |
     """
     if not logging.getLogger(logger).isEnabledFor(logging.INFO):
         return
-    write = write_json if _settings["format"] == "json" else write_console
+    write_many = write_json_many if _settings["format"] == "json" else write_console_many
     head = {
         "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z"),
         "level": "info",
         "event": event,
         "logger": logger,
     }
-    lines = [write(None, "", {**head, **record}) for record in records]
+    lines = write_many(head, records)
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write("\n".join([*lines, ""]))
 

@@ -4,33 +4,33 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from django.db import connections
-from django.db.models import QuerySet
-from django.db.models.functions import Now
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Coalesce, Now
+from django.db.models.lookups import Exact
 
 from messaging.models import OutboxMessage
+from messaging.outbox_rows import among
 
 PARK_AFTER_TRIES = 8  # 1 + 2 + 4 + 8 + 16 + 30 + 30 s: about a minute and a half of trying
 LONGEST_DELAY_SECONDS = 30
 
 
-def mark_sent(rows: Sequence[OutboxMessage], *, using: str) -> None:
-    """The broker has confirmed them."""
+def mark_sent(ids: Sequence[int], *, using: str) -> None:
+    """The broker has confirmed these rows."""
     connection = connections[using]
-    ids = ",".join([str(row.pk) for row in rows])
     # Not by the ORM: 500 parameters cost it, and the driver, more than all the rest.
     with connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE {OutboxMessage._meta.db_table} SET state = 'sent', last_error = '',"
-            f" sent_at = {_NOW[connection.vendor]} WHERE state = 'pending' AND id IN ({ids})"
+            f" sent_at = {_NOW[connection.vendor]} WHERE {among(ids, connection.vendor)}"
+            " AND COALESCE(state, '') = 'pending'"
         )
 
 
-def defer(
-    rows: Sequence[OutboxMessage], *, tries_before: int, error: str, park: bool, using: str
-) -> None:
+def defer(ids: Sequence[int], *, tries_before: int, error: str, park: bool, using: str) -> None:
     """Rows tried equally often could not go: try them later, or park them with the reason."""
     delay = timedelta(seconds=min(2 ** min(tries_before, 10), LONGEST_DELAY_SECONDS))
-    OutboxMessage.objects.using(using).pending().filter(id__in=[row.pk for row in rows]).update(
+    OutboxMessage.objects.using(using).filter(_IS_PENDING, id__in=ids).update(
         state=OutboxMessage.State.FAILED if park else OutboxMessage.State.PENDING,
         attempts=min(tries_before + 1, 32_767),
         last_error=error[:500],
@@ -49,6 +49,9 @@ def retry_failed(*, using: str, among: QuerySet[OutboxMessage] | None = None) ->
     return rows.update(state=OutboxMessage.State.PENDING, attempts=0, due_at=Now())
 
 
+# Found by their ids: with `state = 'pending'` itself, a planner may go through all of a backlog by
+# an index of what is pending.
+_IS_PENDING = Exact(Coalesce("state", Value("")), Value(OutboxMessage.State.PENDING))
 # As Django's Now() writes it.
 _NOW = {
     "postgresql": "STATEMENT_TIMESTAMP()",

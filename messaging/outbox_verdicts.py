@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from messaging.broker.confirms import Result, Verdict
-from messaging.models import OutboxMessage
 from messaging.outbox_queue import PARK_AFTER_TRIES
+from messaging.outbox_rows import OutboxRow
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,14 @@ class Refusal:
 class Judgement:
     """Each row of the batch stands in one of these; the order is kept."""
 
-    sent: list[OutboxMessage] = field(default_factory=list)
-    refused: dict[Refusal, list[OutboxMessage]] = field(default_factory=dict)
+    sent: list[OutboxRow] = field(default_factory=list)
+    refused: dict[Refusal, list[OutboxRow]] = field(default_factory=dict)
     # The broker closed the channel over one of them: each goes alone next time.
-    suspected: list[OutboxMessage] = field(default_factory=list)
-    unknown: list[OutboxMessage] = field(default_factory=list)
+    suspected: list[OutboxRow] = field(default_factory=list)
+    unknown: list[OutboxRow] = field(default_factory=list)
 
 
-def judge(rows: Sequence[OutboxMessage], results: Sequence[Result], *, alone: bool) -> Judgement:
+def judge(rows: Sequence[OutboxRow], results: Sequence[Result], *, alone: bool) -> Judgement:
     """Only a confirm makes a row sent, and only a row's own fault costs it a try.
 
     `alone` says that nothing else was under way, in this batch or another.
@@ -49,8 +49,8 @@ def judge(rows: Sequence[OutboxMessage], results: Sequence[Result], *, alone: bo
 
 
 def grouped(
-    rows: Sequence[OutboxMessage], *, suspects: Container[int]
-) -> Iterator[tuple[Sequence[OutboxMessage], bool]]:
+    rows: Sequence[OutboxRow], *, suspects: Container[int]
+) -> Iterator[tuple[Sequence[OutboxRow], bool]]:
     """The rows in order, in groups to publish at once, and whether that is a row to go alone.
 
     A row over which the broker may close the channel goes alone, with nothing else under way,
@@ -63,11 +63,11 @@ def grouped(
             yield list(group), False
 
 
-def _was_suspect(row: OutboxMessage) -> bool:
+def _was_suspect(row: OutboxRow) -> bool:
     return row.last_error.startswith(f"{Verdict.SUSPECT}:")
 
 
-def _refusal(row: OutboxMessage, result: Result) -> Refusal:
+def _refusal(row: OutboxRow, result: Result) -> Refusal:
     match result.verdict:
         case Verdict.UNENCODABLE:
             park = True

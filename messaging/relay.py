@@ -26,8 +26,8 @@ from messaging.due_rows import DueRows
 from messaging.errors import DeliveryError, OutageError
 from messaging.leadership import STANDBY_SECONDS, Leadership
 from messaging.logs import log_many
-from messaging.models import OutboxMessage
 from messaging.outbox_messages import message_of, names_of
+from messaging.outbox_rows import OutboxRow
 from messaging.outbox_verdicts import Judgement, grouped, judge
 from messaging.pauses import RELAY, PauseWatch
 from messaging.process import DONE, FAILED, Lifetime
@@ -39,7 +39,7 @@ log = structlog.get_logger(__name__)
 BATCHES_IN_FLIGHT = 3
 POLL_SECONDS = 1.0
 
-Rows = Sequence[OutboxMessage]
+Rows = Sequence[OutboxRow]
 
 
 class Relay:
@@ -131,10 +131,10 @@ class Relay:
             session.ask_depths(self._topology.main_names())
         return self._bulk_pace.room(in_flight=sum(len(rows) for _, rows, _ in self._in_flight))
 
-    def _look(self, bulk_room: int | None) -> tuple[bool, list[OutboxMessage]]:
+    def _look(self, bulk_room: int | None) -> tuple[bool, list[OutboxRow]]:
         leads = self._leadership.hold()
         in_flight = [row.pk for _, rows, _ in self._in_flight for row in rows]
-        rows: list[OutboxMessage] = []
+        rows: list[OutboxRow] = []
         if leads and not self._is_paused:
             rows = self._due.read(besides=in_flight, bulk_limit=bulk_room)
         self._due_elsewhere = self._once and not leads and self._due.any()
@@ -177,10 +177,10 @@ class Relay:
     def _mark(self, judgement: Judgement) -> None:
         self._leadership.hold()  # a long row of single messages must not outlast the lease
         if judgement.sent:
-            outbox_queue.mark_sent(judgement.sent, using=self._using)
+            outbox_queue.mark_sent([row.pk for row in judgement.sent], using=self._using)
         for refusal, rows in judgement.refused.items():
             outbox_queue.defer(
-                rows,
+                [row.pk for row in rows],
                 tries_before=refusal.tries_before,
                 error=refusal.error,
                 park=refusal.park,

@@ -64,21 +64,20 @@ class Ledger:
     def __init__(self) -> None:
         self._last_tag = 0
         self._open: dict[int, tuple[Batch, int]] = {}
-        self._tags_by_route: dict[Route, set[int]] = {}
         self._returned: dict[int, str] = {}
 
     def sent(self, batch: Batch, index: int) -> int:
         """A message of the batch went out; the tag by which the broker will confirm it."""
         self._last_tag += 1
         self._open[self._last_tag] = (batch, index)
-        self._tags_by_route.setdefault(batch.routes[index], set()).add(self._last_tag)
         return self._last_tag
 
     def returned(self, route: Route, reason: str) -> None:
         """The broker sent a message back. Of equal ones nobody knows which: it may be any of them,
         and to send one twice does no harm."""
-        for tag in self._tags_by_route.get(route, ()):
-            self._returned.setdefault(tag, reason)
+        for tag, (batch, index) in self._open.items():
+            if batch.routes[index] == route:
+                self._returned.setdefault(tag, reason)
 
     def confirmed(self, tag: int, *, multiple: bool, positive: bool) -> bool:
         """An ack or nack came. True when it completed a batch."""
@@ -94,7 +93,6 @@ class Ledger:
         for batch, index in self._open.values():
             batch.settle(index, result)
         self._open.clear()
-        self._tags_by_route.clear()
         self._returned.clear()
 
     def _settle(self, tag: int, *, positive: bool) -> bool:
@@ -102,11 +100,6 @@ class Ledger:
         if entry is None:
             return False
         batch, index = entry
-        route = batch.routes[index]
-        tags = self._tags_by_route[route]
-        tags.remove(tag)
-        if not tags:
-            del self._tags_by_route[route]
         reason = self._returned.pop(tag, None)
         if reason is not None:
             batch.settle(index, Result(Verdict.RETURNED, reason))

@@ -6,8 +6,10 @@ so its table codec is replaced by `field_table` here, once, before any connectio
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pika
 import pika.data
@@ -18,12 +20,10 @@ from messaging.broker import field_table
 from messaging.broker.confirms import Route
 
 PERSISTENT = 2
-FRAME_OVERHEAD_BYTES = 8
 MAX_SHORT_STRING_BYTES = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message to publish: persistent, mandatory, JSON, from this application."""
 
     exchange: str
@@ -32,7 +32,7 @@ class Message:
     message_id: str | None
     type: str | None
     timestamp: int  # seconds since 1970, UTC
-    headers: Mapping[str | bytes, object] = field(default_factory=dict)
+    headers: Mapping[str | bytes, object] = MappingProxyType({})
 
     @property
     def route(self) -> Route:
@@ -59,18 +59,20 @@ class Unencodable(ValueError):
 
 def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> bytes:
     """The frames of one basic.publish, joined. Raises Unencodable."""
-    _check_short_strings(message)
     try:
         method = _publish_frame(channel_number, message.exchange, message.routing_key)
-        header = _frame(_HEADER, channel_number, _header(message))
+        header = _header(message)
         body = _body_frames(message.body, channel_number, body_max_bytes)
-        joined = b"".join([method, header, *body])
+        head = _FRAME_HEAD.pack(_HEADER, channel_number, len(header))
+        joined = b"".join([method, head, header, _FRAME_END, *body])
+    except Unencodable:
+        raise
     except Exception as error:
         # struct.error, UnicodeEncodeError, AssertionError …: whatever the codec says of one
         # message, it is that message's own fault. The words of ValueErrors are our own.
         words = f": {error}" if type(error) is ValueError else ""
         raise Unencodable(f"{type(error).__name__} while encoding{words}") from error
-    if len(header) > body_max_bytes + FRAME_OVERHEAD_BYTES:
+    if len(header) > body_max_bytes:
         # The broker would close the connection, and with it all that is under way.
         raise Unencodable(f"the headers take {len(header)} bytes; a frame has {body_max_bytes}")
     return joined
@@ -122,18 +124,29 @@ def _header(message: Message) -> bytes:
 
     The order and the flags of properties: AMQP 0-9-1, sections 2.3.5.2 and 4.2.6.1.
     """
-    flags = _ALWAYS_PRESENT
-    pieces = [_CONTENT_TYPE, _table(message.headers), _DELIVERY_MODE]
+    type_flag, end = _end_of_header(message.type)
+    flags, message_id = _ALWAYS_PRESENT | type_flag, b""
     if message.message_id is not None:
         flags |= _HAS_MESSAGE_ID
-        pieces.append(_short_string(message.message_id))
-    pieces.append(_TIMESTAMP.pack(message.timestamp))
-    if message.type is not None:
-        flags |= _HAS_TYPE
-        pieces.append(_short_string(message.type))
-    pieces.append(_APP_ID)
-    head = _CONTENT_HEADER.pack(pika.spec.BasicProperties.INDEX, 0, len(message.body), flags)
-    return b"".join([head, *pieces])
+        message_id = _short_string("message_id", message.message_id)
+    return b"".join(
+        [
+            _CONTENT_HEADER.pack(pika.spec.BasicProperties.INDEX, 0, len(message.body), flags),
+            _CONTENT_TYPE,
+            _table(message.headers),
+            _DELIVERY_MODE,
+            message_id,
+            _TIMESTAMP.pack(message.timestamp),
+            end,
+        ]
+    )
+
+
+@lru_cache(maxsize=64)
+def _end_of_header(kind: str | None) -> tuple[int, bytes]:
+    if kind is None:
+        return 0, _APP_ID
+    return pika.BasicProperties.FLAG_TYPE, _short_string("type", kind) + _APP_ID
 
 
 def _table(headers: Mapping[str | bytes, object]) -> bytes:
@@ -152,18 +165,19 @@ def _table_of_attempt(attempt: int) -> bytes:
     return b"".join(pieces)
 
 
-def _short_string(text: str) -> bytes:
+def _short_string(name: str, text: str) -> bytes:
     encoded = str.encode(text)
+    if len(encoded) > MAX_SHORT_STRING_BYTES:
+        raise Unencodable(f"{name} has {len(encoded)} bytes; AMQP allows {MAX_SHORT_STRING_BYTES}")
     return bytes((len(encoded),)) + encoded
 
 
 def _body_frames(body: bytes, channel_number: int, body_max_bytes: int) -> Iterator[bytes]:
     for start in range(0, len(body), body_max_bytes):
-        yield _frame(_BODY, channel_number, body[start : start + body_max_bytes])
-
-
-def _frame(kind: int, channel_number: int, payload: bytes) -> bytes:
-    return b"".join([_FRAME_HEAD.pack(kind, channel_number, len(payload)), payload, _FRAME_END])
+        piece = body[start : start + body_max_bytes]
+        yield _FRAME_HEAD.pack(_BODY, channel_number, len(piece))
+        yield piece
+        yield _FRAME_END
 
 
 _FRAME_HEAD = struct.Struct(">BHI")
@@ -172,7 +186,6 @@ _HEADER, _BODY = pika.spec.FRAME_HEADER, pika.spec.FRAME_BODY
 _CONTENT_HEADER = struct.Struct(">HHQH")
 _TIMESTAMP = struct.Struct(">Q")
 _HAS_MESSAGE_ID = pika.BasicProperties.FLAG_MESSAGE_ID
-_HAS_TYPE = pika.BasicProperties.FLAG_TYPE
 _ALWAYS_PRESENT = (
     pika.BasicProperties.FLAG_CONTENT_TYPE
     | pika.BasicProperties.FLAG_HEADERS
@@ -180,23 +193,15 @@ _ALWAYS_PRESENT = (
     | pika.BasicProperties.FLAG_TIMESTAMP
     | pika.BasicProperties.FLAG_APP_ID
 )
-_CONTENT_TYPE = _short_string("application/json")
+_CONTENT_TYPE = _short_string("content_type", "application/json")
 _DELIVERY_MODE = bytes((PERSISTENT,))
-_APP_ID = _short_string("catalogsite")
-
-
-def _check_short_strings(message: Message) -> None:
-    texts = message.exchange, message.routing_key, message.message_id, message.type
-    for name, text in zip(("exchange", "routing_key", "message_id", "type"), texts, strict=True):
-        if not text or len(text) * 4 <= MAX_SHORT_STRING_BYTES:  # four bytes a character at most
-            continue
-        size = len(text.encode("utf-8", "surrogatepass"))
-        if size > MAX_SHORT_STRING_BYTES:
-            raise Unencodable(f"{name} has {size} bytes; AMQP allows {MAX_SHORT_STRING_BYTES}")
+_APP_ID = _short_string("app_id", "catalogsite")
 
 
 @lru_cache(maxsize=64)
 def _publish_frame(channel_number: int, exchange: str, routing_key: str) -> bytes:
+    _short_string("exchange", exchange)
+    _short_string("routing_key", routing_key)
     publish = pika.spec.Basic.Publish(exchange=exchange, routing_key=routing_key, mandatory=True)
     return bytes(pika.frame.Method(channel_number, publish).marshal())
 

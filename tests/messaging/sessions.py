@@ -54,4 +54,4 @@ def message(**changes: Any) -> Message:
         timestamp=1_700_000_000,
         headers={"attempt": 0},
     )
-    return replace(sound, **changes)
+    return sound._replace(**changes)

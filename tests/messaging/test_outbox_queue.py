@@ -3,7 +3,7 @@
 import random
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 import pytest
@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 from messaging import due_rows, outbox, outbox_queue
 from messaging.due_rows import DueRows
 from messaging.models import OutboxMessage
+from messaging.outbox_rows import OutboxRow
 from tests.messaging import facts
 from tests.processes.harness import Run
 from tests.processes.relaying import record, record_facts, record_row
@@ -22,11 +23,15 @@ def reader() -> DueRows:
     return DueRows(using="default")
 
 
+def mark_sent(rows: Iterable[OutboxRow | OutboxMessage], using: str = "default") -> None:
+    outbox_queue.mark_sent([row.pk for row in rows], using=using)
+
+
 def read_all(due: DueRows) -> list[int]:
     """Everything that is due, marked as sent batch by batch."""
     ids: list[int] = []
     while rows := due.read(besides=[]):
-        outbox_queue.mark_sent(rows, using="default")
+        mark_sent(rows, using="default")
         ids += [row.pk for row in rows]
     return ids
 
@@ -71,7 +76,7 @@ def test_a_batch_holds_only_so_many_bytes_but_always_one_row(
     due, batches = reader(), []
 
     while batch := due.read(besides=[]):
-        outbox_queue.mark_sent(batch, using="default")
+        mark_sent(batch, using="default")
         batches.append([len(bytes(row.body)) for row in batch])
 
     assert batches == [[100, 5000], [400, 400, 400], [5000], [100]]
@@ -203,7 +208,7 @@ def test_each_try_makes_the_pause_longer_up_to_half_a_minute(
     (row,) = record_facts(1)
 
     outbox_queue.defer(
-        [row], tries_before=tries_before, error="x" * 600, park=False, using="default"
+        [row.pk], tries_before=tries_before, error="x" * 600, park=False, using="default"
     )
 
     before = OutboxMessage.objects.filter(due_at__gt=Now() + timedelta(seconds=delay_seconds - 1))
@@ -216,7 +221,7 @@ def test_each_try_makes_the_pause_longer_up_to_half_a_minute(
 
 def test_a_parked_row_is_not_due_until_it_is_retried(run: Run) -> None:
     parked, other = record_facts(2)
-    outbox_queue.defer([parked], tries_before=7, error="no way", park=True, using="default")
+    outbox_queue.defer([parked.pk], tries_before=7, error="no way", park=True, using="default")
     due = reader()
     before = read_all(due)
 
@@ -231,9 +236,9 @@ def test_a_parked_row_is_not_due_until_it_is_retried(run: Run) -> None:
 @pytest.mark.parametrize(
     "mark",
     [
-        lambda row: outbox_queue.mark_sent([row], using="default"),
+        lambda row: mark_sent([row], using="default"),
         lambda row: outbox_queue.defer(
-            [row], tries_before=0, error="late", park=True, using="default"
+            [row.pk], tries_before=0, error="late", park=True, using="default"
         ),
     ],
     ids=["sent", "parked"],
@@ -270,7 +275,7 @@ def test_what_somebody_waits_for_goes_before_what_is_bulk_which_has_its_share(
     due, batches = reader(), []
 
     while batch := due.read(besides=[]):
-        outbox_queue.mark_sent(batch, using="default")
+        mark_sent(batch, using="default")
         batches.append([row.pk for row in batch])
 
     assert batches == [
@@ -314,7 +319,7 @@ def test_where_more_comes_before_it_than_a_batch_holds_a_fact_waits_and_others_d
     due = reader()
 
     first = due.read(besides=[], bulk_limit=0)
-    outbox_queue.mark_sent(first, using="default")
+    mark_sent(first, using="default")
     second = due.read(besides=[], bulk_limit=0)
 
     assert [row.pk for row in first] == [*(row.pk for row in hot[:4]), other.pk]
@@ -361,7 +366,7 @@ def test_in_whatever_lanes_and_portions_every_row_comes_once_and_a_material_in_o
             came += batch
             under_way.append(batch)
         if len(under_way) > 2 or (under_way and not batch):
-            outbox_queue.mark_sent(under_way.pop(0), using="default")
+            mark_sent(under_way.pop(0), using="default")
 
     assert len(came) == len({row.pk for row in came}) == due_count
     for name, count in last.items():

@@ -3,15 +3,28 @@
 import pytest
 
 from messaging.broker.confirms import Result, Verdict
-from messaging.models import OutboxMessage
 from messaging.outbox_queue import PARK_AFTER_TRIES
+from messaging.outbox_rows import OutboxRow
 from messaging.outbox_verdicts import Refusal, grouped, judge
 
 pytestmark = pytest.mark.any_database
 
 
-def row(pk: int, *, attempts: int = 0, last_error: str = "") -> OutboxMessage:
-    return OutboxMessage(pk=pk, attempts=attempts, last_error=last_error)
+def row(pk: int, *, attempts: int = 0, last_error: str = "") -> OutboxRow:
+    return OutboxRow(
+        pk,
+        None,
+        "",
+        "a",
+        "m",
+        1,
+        b"{}",
+        b"",
+        "",
+        attempts=attempts,
+        last_error=last_error,
+        created_at=0,
+    )
 
 
 def test_each_row_is_judged_by_its_own_result_and_the_order_is_kept() -> None:

@@ -217,12 +217,12 @@ def test_what_was_meant_for_a_channel_that_is_gone_does_not_go_out_on_the_next(
 
 
 def test_frames_for_which_the_broker_ends_the_connection_make_their_batch_suspect(
-    namespace: str, monkeypatch: pytest.MonkeyPatch
+    namespace: str,
 ) -> None:
-    monkeypatch.setattr("messaging.broker.wire.FRAME_OVERHEAD_BYTES", 1_000_000)
     larger_than_a_frame = message(headers={"x": "y" * 140_000})
 
     with a_session() as session:
+        session._channel.body_max_bytes = 1_000_000  # so that it is not found out before
         verdicts = send(session, message(), larger_than_a_frame)
 
         assert verdicts[1] is Verdict.SUSPECT

@@ -335,7 +335,7 @@ def test_a_row_that_the_relay_is_sending_cannot_pass_for_a_later_redrive(
     corrected = published(title="Corrected", eventId=event.event_id)
     assert correct(letter.pk, corrected.body, operator=OLGA).done
 
-    mark_sent([read_by_relay], using="default")
+    mark_sent([read_by_relay.pk], using="default")
     relay_once()
 
     (message,) = queues.wire.drain(queues.topology.main("audit"))
