@@ -89,6 +89,18 @@ def test_open_letters_are_grouped_by_failure_the_largest_first() -> None:
     assert [(group.consumer, group.letters) for group in groups] == [("catalog", 2), ("audit", 1)]
 
 
+@pytest.mark.django_db
+def test_letters_of_every_state_are_one_group() -> None:
+    for number, (at, state) in enumerate(((LAST, "open"), (FIRST, "resolved"), (LAST, "open"))):
+        letter = died(published(f"article-{number}"), reason="Busy", at=at)
+        DeadLetter.objects.filter(pk=letter.pk).update(state=state)
+    died(published("article-9"), reason="Other", at=FIRST)
+
+    groups = failure_groups.failure_groups(DeadLetter.objects.all(), most=1)
+
+    assert groups == [FailureGroup("catalog", "Busy", "", 3, FIRST, LAST)]
+
+
 def test_groups_are_none_where_the_database_is_away() -> None:
     def away(*_: object, **__: object) -> None:
         raise OperationalError
