@@ -5,6 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, connections, transaction
@@ -16,7 +17,7 @@ from messaging.models import OutboxMessage
 from messaging.outbox_rows import OutboxRow
 from tests.messaging import facts
 from tests.processes.harness import Run
-from tests.processes.relaying import record, record_facts, record_row
+from tests.processes.relaying import record, record_facts, record_many, record_row
 
 
 def reader() -> DueRows:
@@ -342,6 +343,41 @@ def test_a_fact_below_the_floor_goes_before_the_next_of_its_material(
     (next_one,) = record(facts.published("slow", 2))
 
     assert [row.pk for row in due.read(besides=[])] == [late.pk, next_one.pk]
+
+
+def test_a_backlog_of_which_statistics_know_nothing_is_not_gone_through_for_each_batch(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite plans without statistics")
+    monkeypatch.setattr(due_rows, "BATCH_LIMIT", 10)
+    record_many(3000)
+    due = reader()
+    asked: list[tuple[str, Any]] = []
+
+    def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        asked.append((sql, params))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(note):
+        first = due.read(besides=[])
+        mark_sent(first)
+        due.read(besides=[])
+
+    seen: dict[str, int] = {}
+    with connection.cursor() as cursor:
+        for sql, params in asked:
+            if sql.lstrip().startswith(("SELECT", "UPDATE", "WITH")):
+                cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", params)
+                seen[sql] = _most_rows(cursor.fetchone()[0][0]["Plan"])
+    assert len(seen) >= 3
+    assert max(seen.values()) <= 10 * len(first), seen
+
+
+def _most_rows(plan: dict[str, Any]) -> int:
+    """Of any step: what it gave and what it had looked at in vain."""
+    rows = (plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * plan["Actual Loops"]
+    return max([rows, *(_most_rows(each) for each in plan.get("Plans", []))])
 
 
 def test_in_whatever_lanes_and_portions_every_row_comes_once_and_a_material_in_order(
