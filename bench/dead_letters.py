@@ -21,7 +21,7 @@ NAME, TITLE = "dead_letters", "The operators' pages over many dead letters"
 LETTERS, QUICK_LETTERS = 1_000_000, 20_000
 ASKED, QUICK_ASKED = 20, 3
 WANTED_MS = 150.0
-# These add up every open letter, every letter there is, or the latest 10 000 receipts of each
+# These add up every open letter, every letter there is, or the latest 2 500 receipts of each
 # consumer; all others are lists and look-ups.
 NOT_LISTS = ("open, by failure", "all, by failure", "the queues")
 

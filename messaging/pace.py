@@ -16,7 +16,7 @@ from django.utils import timezone
 from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
 from messaging.registry import Consumer
 
-MOST_RECEIPTS = 10_000
+MOST_RECEIPTS = 2_500
 MOST_SENT = 500
 _QUANTILES = (0.50, 0.95, 0.99)
 
@@ -80,7 +80,7 @@ def _latest(consumer: Consumer) -> list[_Handled]:
     receipts = InboxReceipt.objects.using(consumer.database).filter(consumer=consumer.name)
     ours = consumer.database == DEFAULT_DB_ALIAS
     if ours:
-        facts = OutboxMessage.objects.filter(consumer="", event_id=OuterRef("event_id"))
+        facts = OutboxMessage.objects.filter(consumer="", event_id=OuterRef("event_id")).order_by()
         receipts = receipts.annotate(published=Subquery(facts.values("created_at")[:1]))
     # In order of the key, which is nearly that of time and needs no sorting.
     rows = receipts.order_by("-pk").values_list("handled_at", *(["published"] if ours else []))

@@ -87,6 +87,10 @@ class CatalogEntry(models.Model):
                 name="catalog_public_list",
             ),
             models.Index(models.F("applied_at").desc(), name="catalog_latest"),
+            # What was withdrawn, for the admin.
+            models.Index(
+                fields=["material_id"], condition=models.Q(visible=False), name="catalog_withdrawn"
+            ),
         ]
 
     def __str__(self) -> str:

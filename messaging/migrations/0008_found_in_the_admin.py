@@ -1,30 +1,8 @@
-"""Indexes by which the admin finds rows of tables too large to be read: made beside the writers.
+"""Indexes by which the admin finds rows of tables too large to be read."""
 
-A run that is stopped leaves an index that PostgreSQL calls invalid: drop it and run again.
-"""
-
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
-
-class AddIndexBesideWriters(AddIndexConcurrently):
-    """On SQLite, which has no such way, an ordinary one."""
-
-    def database_forwards(self, app_label, schema_editor, from_state, to_state):
-        if schema_editor.connection.vendor == "postgresql":
-            super().database_forwards(app_label, schema_editor, from_state, to_state)
-        else:
-            migrations.AddIndex.database_forwards(
-                self, app_label, schema_editor, from_state, to_state
-            )
-
-    def database_backwards(self, app_label, schema_editor, from_state, to_state):
-        if schema_editor.connection.vendor == "postgresql":
-            super().database_backwards(app_label, schema_editor, from_state, to_state)
-        else:
-            migrations.AddIndex.database_backwards(
-                self, app_label, schema_editor, from_state, to_state
-            )
+from messaging.beside_writers import AddIndexBesideWriters
 
 
 class Migration(migrations.Migration):
