@@ -1,7 +1,6 @@
 """Debian's Chromium, started once a worker, and windows into the running site."""
 
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +13,9 @@ from dev.chromium import ARGUMENTS, find_chromium
 from dev.free_ports import LOOPBACK
 from tests.browser.whole_house import WholeHouse, house
 from tests.catalogsite.server import serving
-from tests.environment import PROJECT, clean_environment
+from tests.environment import clean_environment
 from tests.missing_service import missing
-from tests.processes.command import manage
+from tests.processes.command import manage, run_to_end
 from tests.processes.database import sqlite_template
 
 __all__ = ["house"]
@@ -45,12 +44,11 @@ def newsroom(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _serving_what(*, fill: str, folder: Path) -> Iterator[str]:
     database = {"DATABASE_URL": f"sqlite:///{folder}/pages.sqlite3", "SECRET_KEY": "k" * 50}
     shutil.copyfile(sqlite_template(), folder / "pages.sqlite3")
-    subprocess.run(
+    filled = run_to_end(
         manage("shell", "--verbosity=0", f"--command=import {fill} as it; it.fill()"),
-        cwd=PROJECT,
-        env=clean_environment() | database,
-        check=True,
+        environment=clean_environment() | database,
     )
+    assert filled.returncode == 0, filled.stderr
     with serving(folder) as server:
         yield f"http://{LOOPBACK}:{server.port}"
 

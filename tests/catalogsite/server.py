@@ -14,6 +14,7 @@ from dev import processes
 from dev.free_ports import LOOPBACK
 from tests.environment import PROJECT, clean_environment, run_folder
 from tests.eventually import eventually
+from tests.processes import warm_start
 
 GUNICORN = ("-m", "gunicorn", "catalogsite.wsgi")
 
@@ -21,7 +22,9 @@ GUNICORN = ("-m", "gunicorn", "catalogsite.wsgi")
 class Server:
     """A started gunicorn on a port of its own."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", *, port: int, log: Path) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes] | warm_start.Started", *, port: int, log: Path
+    ) -> None:
         self.process = process
         self.port = port
         self._log = log
@@ -58,15 +61,12 @@ def serving(
         "LOG_FORMAT": "json",
         "AMQP_URL": "amqp://u:SECRETPW@127.0.0.1:9/",
     }
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
+    with (folder / "log").open("wb") as log, open(os.devnull, "rb") as nothing:
+        process = warm_start.start(
             [sys.executable, *program, "--bind", f"{LOOPBACK}:{port}", "--workers", "1"],
-            cwd=project,
-            env=clean_environment() | settings | variables,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
+            environment=clean_environment() | settings | variables,
+            folder=project,
+            standard=(nothing, log, log),
         )
     # For the guardian: a run that is cut short ends no fixture.
     processes.note(run_folder() / f"gunicorn-{port}.process.json", process.pid)

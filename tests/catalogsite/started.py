@@ -2,7 +2,6 @@
 
 import os
 import runpy
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,18 +9,15 @@ from typing import Any
 from unittest import mock
 
 from tests.environment import PROJECT, clean_environment
+from tests.processes.command import run_to_end
 
 
 def refused(*command: str, project: Path = PROJECT, **variables: str | None) -> str:
     """The one line that python with that command says; fails unless it ends with exit code 2."""
-    done = subprocess.run(
+    done = run_to_end(
         [sys.executable, *(command or ("manage.py", "check"))],
-        cwd=project,
-        env=_environment(variables),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        environment=_environment(variables),
+        folder=project,
     )
     assert done.returncode == 2, done
     assert done.stdout == ""

@@ -13,28 +13,39 @@ from typing import Any
 
 from dev import processes
 from tests.environment import PROJECT, run_folder
+from tests.processes import warm_start
 
 PAUSE_SECONDS = 0.02
 
 
 class Command:
-    """A started `manage.py` command. What it writes goes to files, so it never blocks."""
+    """A started `manage.py` command. What it writes goes to files, so it never blocks.
+
+    It is a fork of a Python that has loaded the libraries (`warm_start`), where that is the same.
+    """
 
     def __init__(
-        self, command: Sequence[str], *, environment: Mapping[str, str], folder: Path = PROJECT
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        folder: Path = PROJECT,
+        stdin: str = "",
     ) -> None:
         self.command = list(command)
         self._files = run_folder() / "commands" / uuid.uuid4().hex[:12]
         self._files.mkdir(parents=True)
-        with self._open("stdout") as stdout, self._open("stderr") as stderr:
-            self._process = subprocess.Popen(
+        (self._files / "stdin").write_text(stdin, encoding="utf-8")
+        with (
+            open(self._files / "stdin", "rb") as standard_input,
+            self._open("stdout") as stdout,
+            self._open("stderr") as stderr,
+        ):
+            self._process = warm_start.start(
                 self.command,
-                cwd=folder,
-                env=dict(environment),
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
+                environment=environment,
+                folder=folder,
+                standard=(standard_input, stdout, stderr),
             )
         processes.note(self._files / "command.process.json", self._process.pid)
 
@@ -128,6 +139,23 @@ class Command:
     def _read(self, name: str) -> str:
         path: Path = self._files / name
         return path.read_text(encoding="utf-8", errors="replace")
+
+
+def run_to_end(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    folder: Path = PROJECT,
+    stdin: str = "",
+    timeout_seconds: float = 60,
+) -> "subprocess.CompletedProcess[str]":
+    """Like `subprocess.run` with its output captured as text; the exit code is not judged."""
+    started = Command(command, environment=environment, folder=folder, stdin=stdin)
+    try:
+        code = started.wait(timeout_seconds)
+    finally:
+        started.kill()
+    return subprocess.CompletedProcess(started.command, code, started.stdout, started.stderr)
 
 
 def manage(*arguments: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from django.db import connections
 from catalogsite.databases import read_database
 from tests.environment import DATABASE_GIVEN, PROJECT, clean_environment, run_folder
 from tests.file_lock import locked
-from tests.processes.command import manage
+from tests.processes.command import manage, run_to_end
 
 
 def database_of_run() -> str:
@@ -70,15 +69,7 @@ def drop_database(url: str, *, run_url: str) -> None:
 
 def migrate(url: str) -> None:
     """Run the migrations there, as a user would."""
-    done = subprocess.run(
-        manage("migrate", "--verbosity=0"),
-        cwd=PROJECT,
-        env=environment_for(url),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_to_end(manage("migrate", "--verbosity=0"), environment=environment_for(url))
     assert done.returncode == 0, f"migrate failed:\n{done.stdout}{done.stderr}"
 
 

@@ -13,7 +13,7 @@ import pytest
 from pytest_django import DjangoDbBlocker, Settings
 
 from dev.rabbitmq import RabbitNode
-from tests.processes.command import Command, manage
+from tests.processes.command import Command, manage, run_to_end
 from tests.processes.database import (
     database_of_run,
     drop_database,
@@ -46,14 +46,11 @@ class Run:
         self, *arguments: str, timeout_seconds: float = 60, stdin: str = "", **settings: str
     ) -> "subprocess.CompletedProcess[str]":
         """Run a command to its end. Its exit code is not judged."""
-        return subprocess.run(
+        return run_to_end(
             manage(*arguments),
-            env=self._environment(settings),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=timeout_seconds,
-            check=False,
+            environment=self._environment(settings),
+            stdin=stdin,
+            timeout_seconds=timeout_seconds,
         )
 
     def killed_at(
