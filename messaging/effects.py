@@ -6,7 +6,7 @@ here leaves nothing: receipts and effects are committed together or not at all.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from django.db import connections, transaction
@@ -31,26 +31,53 @@ class Effects:
 
 
 class Refusals:
-    """How often the handler refused an event lately: what a worker keeps from batch to batch."""
+    """What the handler refused lately, and how often: what a worker keeps from batch to batch."""
 
     def __init__(self) -> None:
         self._seen = self._refused = 0
+        self._materials: dict[str, None] = {}  # the latest last
 
-    def note(self, *, seen: int, refused: int) -> None:
-        self._seen += seen
-        self._refused += refused
-        while self._seen > _MEMORY:
+    def pieces(self, events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+        """All of them, in order, in the pieces that are best tried first.
+
+        A material of which an event was refused will be refused again, likely: its events go
+        alone. Of the others a piece is so large that it goes through or not at even odds.
+        """
+        size = len(events)
+        if self._refused:
+            size = max(1, int(_EVEN_ODDS * self._seen / self._refused))
+        piece: list[Event] = []
+        for event in events:
+            alone = event.material_id in self._materials
+            if piece and (alone or len(piece) == size):
+                yield piece
+                piece = []
+            piece.append(event)
+            if alone:
+                yield piece
+                piece = []
+        if piece:
+            yield piece
+
+    def note(self, events: Sequence[Event], refused: Collection[str]) -> None:
+        """What became of these; `refused` are ids."""
+        for event in events:
+            foreseen = event.material_id in self._materials
+            if event.event_id in refused:
+                self._refused += not foreseen
+                self._materials[event.material_id] = None
+            elif foreseen:
+                del self._materials[event.material_id]
+        self._seen += len(events)
+        while self._seen > _EVENTS_REMEMBERED:
             self._seen //= 2
             self._refused //= 2
-
-    def piece_size(self, count: int) -> int:
-        """In pieces of how many a batch of `count` is best tried: as large as is even odds."""
-        if not self._refused:
-            return max(1, count)
-        return max(1, min(count, int(_EVEN_ODDS * self._seen / self._refused)))
+        while len(self._materials) > _MATERIALS_REMEMBERED:
+            del self._materials[next(iter(self._materials))]
 
 
-_MEMORY = 2000
+_EVENTS_REMEMBERED = 2000
+_MATERIALS_REMEMBERED = 1000
 _EVEN_ODDS = 0.69  # ln 2: (1 - share) ** (ln 2 / share) is a half
 
 
@@ -65,10 +92,9 @@ def apply(consumer: Consumer, events: Sequence[Event], lately: Refusals) -> Effe
         return Effects(_call(consumer, events))
     search = _Search(consumer)
     ordered = _in_lock_order(consumer, events)
-    size = lately.piece_size(len(ordered))
-    for start in range(0, len(ordered), size):
-        search.try_all(ordered[start : start + size])
-    lately.note(seen=len(events), refused=len(search.found.refused))
+    for piece in lately.pieces(ordered):
+        search.try_all(piece)
+    lately.note(ordered, search.found.refused.keys())
     return search.found
 
 

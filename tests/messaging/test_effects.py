@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import msgspec
 import psycopg
 import pytest
 from django.db import IntegrityError, OperationalError, connection, transaction
@@ -166,32 +167,49 @@ def test_an_error_that_only_the_commit_shows_is_found_by_halves() -> None:
 @committed
 def test_batches_begin_in_pieces_as_long_as_refusals_come() -> None:
     lately, calls = Refusals(), list[int]()
-    consumer = refusing("audit", lambda event: event.revision == 1, raising, calls)
+    bad: set[str] = set()
+    consumer = refusing("audit", lambda event: event.material_id in bad, raising, calls)
 
-    def handle(count: int, *, bad: int) -> int:
-        """The largest piece that was tried."""
+    def handle(*materials: str) -> list[int]:
+        """The sizes of the pieces that were tried."""
         calls.clear()
-        events = [published(f"a{n}", 1 if n < bad else 2) for n in range(count)]
-        inbox.handle(consumer, events, lately=lately)
-        return max(calls)
+        inbox.handle(consumer, [published(each) for each in materials], lately=lately)
+        return list(calls)
 
-    assert handle(200, bad=4) == 200
-    assert 20 < handle(200, bad=4) < 60
-    assert handle(60, bad=60) < 60
-    for _ in range(30):
-        lately.note(seen=1000, refused=0)
-    assert handle(200, bad=0) == 200
+    first, second = ([f"{name}-{n}" for n in range(200)] for name in ("first", "second"))
+    bad |= {"first-50", "first-150", "second-50", "second-150"}
+    assert max(handle(*first)) == 200
+    assert max(handle(*second)) == 69
+    assert handle("good-1", "first-50", "good-2", "second-50", "good-3") == [1] * 5
+    _forget(lately)
+    assert handle("good-4", "good-5", "first-50", "good-6") == [2, 1, 1]
+    bad.clear()
+    assert handle("good-7", "first-50", "good-8") == [1, 1, 1]
+    assert handle("good-7", "first-50", "good-8") == [3], "it has gone through since"
 
 
 @pytest.mark.any_database
-def test_a_piece_is_at_least_one_event_and_at_most_the_batch() -> None:
-    lately = Refusals()
-    assert lately.piece_size(500) == 500
-    lately.note(seen=1000, refused=1000)
-    assert lately.piece_size(500) == 1
-    for _ in range(30):
-        lately.note(seen=1000, refused=0)
-    assert lately.piece_size(500) == 500
+def test_what_is_remembered_of_refusals_is_bounded() -> None:
+    lately, template = Refusals(), published()
+    facts = [replace_material(template, f"m{n}") for n in range(5000)]
+
+    lately.note(facts, {template.event_id})
+
+    assert [len(piece) for piece in lately.pieces(facts[:10])] == [1] * 10
+    _forget(lately)
+    assert [len(piece) for piece in lately.pieces(facts[:10])] == [10]
+    assert [len(piece) for piece in lately.pieces(facts[-10:])] == [1] * 10
+
+
+def _forget(lately: Refusals) -> None:
+    """The share of refusals, not the materials."""
+    another = published("another")
+    for _ in range(100):
+        lately.note([another] * 100, ())
+
+
+def replace_material(event: Event, material_id: str) -> Event:
+    return msgspec.structs.replace(event, material_id=material_id)
 
 
 _events = st.builds(
