@@ -1,7 +1,8 @@
 """One process of `bench.pages`: fills a database, or counts the queries of each page.
 
-`python -m bench.page_visits fill COUNT`; `sign-in` prints the cookie of somebody who may do all
-that editors do; `queries COUNT` prints JSON, the number of queries by page.
+`python -m bench.page_visits fill COUNT`; `sign-in` prints JSON, the cookies of somebody who may do
+all that editors do and of somebody who may see all of the admin; `queries COUNT` prints JSON, the
+number of queries by page.
 """
 
 import json
@@ -18,13 +19,13 @@ def main() -> None:
 
         fill(int(numbers[0]))
     elif verb == "sign-in":
-        print(_sign_in())
+        print(json.dumps(_sign_in()))
     else:
         print(json.dumps(_queries(int(numbers[0]))))
 
 
 def visits(materials: int) -> dict[str, list[str]]:
-    """The addresses of each page, asked in turn; those below /editor/ by somebody signed in."""
+    """The addresses of each page, asked in turn; editors' and admin's by somebody signed in."""
     from bench.stock import author, material_id, tag, vocabulary
 
     words = vocabulary()
@@ -72,18 +73,66 @@ def visits(materials: int) -> dict[str, list[str]]:
             f"/editor/?q={word}&state=published&delivery=arrived&language=en&sort=title"
             for word in usual
         ],
+        **{
+            f"admin, {name}": [f"/admin/{address}" for address in addresses]
+            for name, addresses in _admin_lists(some).items()
+        },
     }
 
 
-def _sign_in() -> str:
+def _admin_lists(some: list[str]) -> dict[str, list[str]]:
+    from uuid import UUID
+
+    events = [UUID(int=number) for number in range(20)]
+    outbox, inbox = "messaging/outboxmessage/", "messaging/inboxreceipt/"
+    attempts, audit = "messaging/failedattempt/", "audit/auditrecord/"
+    catalog, material, revision = (
+        "catalog/catalogentry/",
+        "materials/material/",
+        "materials/revision/",
+    )
+    return {
+        "outbox": [outbox, f"{outbox}?p=200"],
+        "outbox, state": [
+            f"{outbox}?state__exact={state}" for state in ("pending", "failed", "sent")
+        ],
+        "outbox, filters": [f"{outbox}?type=material.withdrawn", f"{outbox}?consumer=catalog"],
+        "inbox": [inbox, f"{inbox}?p=200"],
+        "inbox, filters": [f"{inbox}?outcome__exact=stale", f"{inbox}?consumer=audit"],
+        "failed attempts": [attempts, f"{attempts}?transient__exact=0"],
+        "audit": [audit, f"{audit}?p=200"],
+        "catalog": [catalog, f"{catalog}?p=200", f"{catalog}?visible__exact=0"],
+        "materials": [material, f"{material}?p=200", f"{material}?state__exact=withdrawn"],
+        "revisions": [revision, f"{revision}?p=200", f"{revision}?kind__exact=withdrawn"],
+        "an id": [
+            f"{page}?q={name}"
+            for page in (outbox, inbox, attempts, audit, catalog, material, revision)
+            for name in some[:6]
+        ],
+        "an event's id": [
+            f"{page}?q={event}"
+            for page in (outbox, inbox, attempts, audit, revision)
+            for event in events
+        ],
+        "queues": ["messaging/pause/"],
+    }
+
+
+def _sign_in() -> dict[str, str]:
     from django.contrib.auth.models import Group, User
     from django.test import Client
 
     editor, _ = User.objects.get_or_create(username="editor")
     editor.groups.set(Group.objects.filter(name="Editors"))
-    client = Client()
-    client.force_login(editor)
-    return f"sessionid={client.cookies['sessionid'].value}"
+    operator, _ = User.objects.get_or_create(
+        username="operator", defaults={"is_staff": True, "is_superuser": True}
+    )
+    cookies = {}
+    for place, user in (("/editor/", editor), ("/admin/", operator)):
+        client = Client()
+        client.force_login(user)
+        cookies[place] = f"sessionid={client.cookies['sessionid'].value}"
+    return cookies
 
 
 def _queries(materials: int) -> dict[str, int]:
@@ -94,11 +143,11 @@ def _queries(materials: int) -> dict[str, int]:
     from django.test.utils import CaptureQueriesContext
 
     client = Client(headers={"host": "localhost"})
-    editor = User.objects.get(username="editor")
+    signed_in = {"editor": "editor", "admin": "operator"}
     found = {}
     for name, addresses in visits(materials).items():
-        if name.startswith("editor"):
-            client.force_login(editor)
+        if username := signed_in.get(name.partition(",")[0]):
+            client.force_login(User.objects.get(username=username))
         cache.clear()
         with CaptureQueriesContext(connection) as captured:
             client.get(addresses[0])

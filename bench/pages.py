@@ -1,4 +1,4 @@
-"""How fast the pages of readers and editors are over a large library, from one gunicorn worker.
+"""How fast the pages of readers, editors and admin are over a large library, with one worker.
 
     .venv/bin/python -m bench.pages [--materials 1000000] [--quick] [--only SQLite]
 
@@ -29,7 +29,7 @@ from bench.runner import Options, choose_databases, run
 from bench.stage import PROJECT, Kind, Stage, say
 from dev.free_ports import LOOPBACK, free_port
 
-NAME, TITLE = "pages", "The pages of readers and editors over a large library"
+NAME, TITLE = "pages", "The pages of readers, editors and admin over a large library"
 MATERIALS: dict[Kind, int] = {"PostgreSQL": 1_000_000, "SQLite": 100_000}
 QUICK_MATERIALS = 3000
 ASKED, QUICK_ASKED = 60, 3
@@ -67,14 +67,14 @@ def _measure_on(
     place: Stage, report: Report, kind: Kind, url: str, materials: int, *, asked: int
 ) -> None:
     environment = place.environment(url, LOG_LEVEL="WARNING")
-    cookie = _child(environment, "sign-in").strip()
+    cookies = json.loads(_child(environment, "sign-in"))
     queries = json.loads(_child(environment, "queries", str(materials)))
     seconds: dict[str, list[float]] = {}
     cpu: dict[str, float] = {}
     with _site(place, environment) as (port, site):
         for name, addresses in visits(materials).items():
             before = _cpu_seconds(site, url)
-            seconds[name] = list(_ask(port, addresses, cookie, times=asked))
+            seconds[name] = list(_ask(port, addresses, cookies, times=asked))
             cpu[name] = (_cpu_seconds(site, url) - before) / asked
             say(
                 f"  {kind}  {name:24} p95 {percentile(seconds[name], 0.95) * 1000:7.1f} ms"
@@ -134,7 +134,7 @@ def _await_start(port: int) -> None:
     until = time.monotonic() + START_SECONDS
     while True:
         try:
-            list(_ask(port, ["/healthz"], "", times=1))
+            list(_ask(port, ["/healthz"], {}, times=1))
             return
         except OSError:
             if time.monotonic() > until:
@@ -142,10 +142,13 @@ def _await_start(port: int) -> None:
             time.sleep(0.1)
 
 
-def _ask(port: int, addresses: list[str], cookie: str, *, times: int) -> Iterator[float]:
+def _ask(
+    port: int, addresses: list[str], cookies: dict[str, str], *, times: int
+) -> Iterator[float]:
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=LONGEST_SECONDS)
     for address in islice(cycle(addresses), times):
-        headers = {"Cookie": cookie} if address.startswith("/editor/") else {}
+        own = [cookie for place, cookie in cookies.items() if address.startswith(place)]
+        headers = {"Cookie": own[0]} if own else {}
         began = time.perf_counter()
         connection.request("GET", address, headers=headers)
         answer = connection.getresponse()

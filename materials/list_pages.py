@@ -24,8 +24,8 @@ def page_of(selection: Selection, number: str | None) -> Page[Material]:
     """That page, or the nearest one there is, without the materials' texts.
 
     A list ends after 2 500 materials (`is_cut` of the page then): to count and to pass over more
-    of them takes too long for a page. Three queries, and up to two more for what is looked for by
-    words or a tag on PostgreSQL.
+    of them takes too long for a page. Three queries; up to four more, two of them once in ten
+    minutes, for what is looked for by words or a tag on PostgreSQL.
     """
     rows = _Rows(selection)
     page = Paginator(rows, PAGE_SIZE).get_page(number)
@@ -38,11 +38,10 @@ class _Rows(Sequence[Material]):
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
-        found = selection.materials()
-        count = found.order_by().values("pk")[: MOST_LISTED + 1].count()
+        self._found = selection.materials()
+        count = self._found.order_by().values("pk")[: MOST_LISTED + 1].count()
         self.is_cut = count > MOST_LISTED
         self._count = min(count, MOST_LISTED)
-        self._found = selection.materials(among_many=True) if self.is_cut else found
 
     def __len__(self) -> int:
         return self._count
@@ -61,25 +60,34 @@ class _Rows(Sequence[Material]):
     def _keys(self, place: slice) -> list[int]:
         if not self.is_cut:
             return _keys_of(_sorted_apart(self._found), place)
-        for within in self._windows():
+        keys: list[int] = []
+        for within in self._ways():
             keys = _keys_of(within, place)
             if len(keys) == place.stop - place.start:
-                return keys
-        return _keys_of(self._found, place)
+                break
+        return keys
 
-    def _windows(self) -> Iterator[MaterialQuerySet]:
-        """The beginnings of the list, where PostgreSQL can lay one index over the other."""
+    def _ways(self) -> Iterator[MaterialQuerySet]:
+        """Beginnings of the list, the quickest to look at first, and at last all of it."""
+        along = self._selection.materials(among_many=True)
         searched = self._selection.words or self._selection.tag
         if not searched or connections[self._found.db].vendor != "postgresql":
+            yield along
             return
+        yield from self._windows(along)
+        yield self._found
+
+    def _windows(self, along: MaterialQuerySet) -> Iterator[MaterialQuerySet]:
         name = self._selection.order[0]
         until = f"{name.removeprefix('-')}__{'gte' if name.startswith('-') else 'lte'}"
         for size in (FIRST_FEW, FIRST_MANY):
             last = _value_at(size, self._selection.order)
             if last is None:
                 return
-            within = self._found.filter(**{until: last})
-            yield within if size == FIRST_FEW else _sorted_apart(within)
+            if size == FIRST_FEW:
+                yield along.filter(**{until: last})
+            else:
+                yield _sorted_apart(self._found.filter(**{until: last}))
 
 
 def _keys_of(found: MaterialQuerySet, place: slice) -> list[int]:

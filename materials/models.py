@@ -55,8 +55,8 @@ class MaterialQuerySet(models.QuerySet["Material"]):
         """Materials with words that begin like each of these, in id, title, tags or text.
 
         A word that a sign joins to the next, as in an id, is a word as a whole. By an index. Signs
-        alone match nothing. With `among_many` SQLite goes along the materials in their order and
-        looks each up among those that match.
+        alone match nothing. With `among_many` the database goes along the materials in their order:
+        SQLite looks each up among those that match, PostgreSQL looks at each.
         """
         words = asked_words(text)[:MOST_WORDS]
         if not words:
@@ -64,7 +64,8 @@ class MaterialQuerySet(models.QuerySet["Material"]):
         if connections[self.db].vendor == "postgresql":
             # Letters and digits alone: quoting is enough.
             query = " & ".join(f"'{word}'{'' if whole else ':*'}" for word, whole in words)
-            return self.filter(RawSQL(_SAYS_ON_POSTGRESQL, [query], models.BooleanField()))
+            says = _IS_SEEN_TO_SAY if among_many else _SAYS_ON_POSTGRESQL
+            return self.filter(RawSQL(says, [query], models.BooleanField()))
         query = " AND ".join(f'"{word}"{"" if whole else "*"}' for word, whole in words)
         says = _IS_AMONG_ON_SQLITE if among_many else _SAYS_ON_SQLITE
         return self.filter(RawSQL(says, [query], models.BooleanField()))
@@ -74,6 +75,9 @@ class MaterialQuerySet(models.QuerySet["Material"]):
         if "\x00" in tag:
             return self.none()  # PostgreSQL cannot be asked for NUL
         if connections[self.db].vendor == "postgresql":
+            if among_many:
+                seen = RawSQL(_IS_SEEN_TO_CARRY, [json.dumps([tag])], models.BooleanField())
+                return self.filter(seen)
             return self.filter(tags__contains=[tag])
         # The words of its tags belong to a material's words, so the index leaves few to be read.
         words = " AND ".join(f'"{word}"' for word in words_of(tag)[:MOST_WORDS])
@@ -97,6 +101,9 @@ class MaterialQuerySet(models.QuerySet["Material"]):
 
 # The column on PostgreSQL and the table on SQLite are made by migrations.
 _SAYS_ON_POSTGRESQL = "materials_material.search_vector @@ %s::tsquery"
+# What is so tested no index is asked for.
+_IS_SEEN_TO_SAY = f"({_SAYS_ON_POSTGRESQL}) IS TRUE"
+_IS_SEEN_TO_CARRY = "(materials_material.tags @> %s::jsonb) IS TRUE"
 _SAYS_ON_SQLITE = """materials_material.id IN (
     SELECT rowid FROM material_words WHERE material_words MATCH %s
 )"""
