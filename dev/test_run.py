@@ -2,8 +2,12 @@
 
 `python -m dev.test_run [pytest arguments]`. Exit 0 when both passed. A service that cannot be
 had is said plainly; with CI set it fails the run before it starts.
+
+On a machine that is busy with other things a test may fail that tells nothing about the code. So
+a few failures, and no more, are run once more, alone; what passed only then is named at the end.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +15,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +31,8 @@ from dev.terminal import ensure_streams
 PROJECT = Path(__file__).resolve().parent.parent
 FAILED, CONFIGURATION, NO_TESTS = 1, 3, 5
 STOP_SECONDS = 60
+# More than these are no accident of a busy machine.
+FAILURES_TRIED_AGAIN = 3
 SERVICES = {
     "rabbitmq-server": find_rabbitmq,
     "postgresql": find_postgres,
@@ -45,6 +52,7 @@ class Result:
     code: int
     counts: str
     seconds: float
+    only_alone: tuple[str, ...] = ()
 
 
 def main() -> int:
@@ -63,13 +71,21 @@ def main() -> int:
     except Stopped:
         print("Stopped.", file=sys.stderr)
         return 128 + signal.SIGINT
+    _tell(results, missing=missing)
+    return FAILED if missing or not _passed([result.code for result in results]) else 0
+
+
+def _tell(results: list[Result], *, missing: list[str]) -> None:
     print()
     if missing:
         print(f"NOT DONE: whatever needs {' and '.join(missing)} (see above)")
     print(", ".join(f"{result.database} took {result.seconds:.0f} s" for result in results))
     for result in results:
         print(f"{result.database}: {result.counts}")
-    return FAILED if missing or not _passed([result.code for result in results]) else 0
+    for result in results:
+        if result.only_alone:
+            print(f"{result.database}: passed only when run again alone:")
+            print(*(f"  {name}" for name in result.only_alone), sep="\n")
 
 
 def _passed(codes: list[int]) -> bool:
@@ -124,18 +140,31 @@ def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     environment |= {"CATALOGSITE_TEST_RUN": str(folder)}
     environment |= {"DATABASE_URL": url} if url else {}
-    command = [sys.executable, "-m", "pytest", "-n", "2", f"--junitxml={report}", *arguments]
     began = time.monotonic()
+    notes = folder / f"{database}-notes"
+    asked = (f"--junitxml={report}", f"--override-ini=cache_dir={notes}", *arguments)
+    code = _pytest("-n", "2", *asked, environment=environment)
+    failed = _failed(notes)
+    only_alone: tuple[str, ...] = ()
+    if code == FAILED and 0 < len(failed) <= FAILURES_TRIED_AGAIN:
+        print(f"--- {database}: what failed, once more and alone", flush=True)
+        again = ("--last-failed", f"--override-ini=cache_dir={notes}", *arguments, "-n", "0")
+        code = _pytest(*again, environment=environment)
+        only_alone = tuple(failed) if code == 0 else ()
+    return Result(database, code, _counts(report), time.monotonic() - began, only_alone)
+
+
+def _pytest(*arguments: str, environment: Mapping[str, str]) -> int:
+    command = [sys.executable, "-m", "pytest", *arguments]
     pytest = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
     try:
-        code = pytest.wait()
+        return pytest.wait()
     except Stopped:
         pytest.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             pytest.wait(STOP_SECONDS)
         pytest.kill()
         raise
-    return Result(database, code, _counts(report), time.monotonic() - began)
 
 
 def _counts(report: Path) -> str:
@@ -151,6 +180,14 @@ def _counts(report: Path) -> str:
     )
     passed = tests - failures - errors - skipped
     return f"{passed} passed, {failures + errors} failed, {skipped} skipped"
+
+
+def _failed(notes: Path) -> list[str]:
+    """What failed, by the names that pytest takes, from the notes it keeps for `--last-failed`."""
+    try:
+        return list(json.loads((notes / "v/cache/lastfailed").read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return []
 
 
 def _stop(number: int, frame: object) -> None:

@@ -1,5 +1,6 @@
 """Fixtures for every test; see CONTRIBUTING for a list of what there is."""
 
+import logging
 from collections.abc import Iterator
 
 import pytest
@@ -27,9 +28,36 @@ settings.register_profile("suite", deadline=None, suppress_health_check=[HealthC
 settings.load_profile("suite")
 
 
+# Whoever works on the database of the run has it by one of these, or by the mark `django_db`.
+DATABASE_FIXTURES = {"db", "transactional_db", "run", "house"}
+# Folders of tests that take seconds each, the longest first.
+LONG_TESTS = ("browser", "dev", "bench", "processes")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     django_settings.PASSWORD_HASHERS = ["tests.quick_passwords.QuickPasswordHasher"]
     empty_quickly_after_tests()
+    # At DEBUG it fills the report of a failed test with hundreds of lines.
+    logging.getLogger("pika").setLevel(logging.WARNING)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """What works on no database says the same on every one, without a mark of its own.
+
+    And long tests run first, in whatever order otherwise: no worker idles at the end.
+    """
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if not (item.get_closest_marker("django_db") or fixtures & DATABASE_FIXTURES):
+            item.add_marker(pytest.mark.any_database)
+    yield
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    folder = item.path.relative_to(PROJECT / "tests").parts[0]
+    return LONG_TESTS.index(folder) if folder in LONG_TESTS else len(LONG_TESTS)
 
 
 @pytest.fixture(autouse=True)

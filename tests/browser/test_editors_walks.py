@@ -123,6 +123,7 @@ def test_leaving_with_unsaved_changes_warns_and_a_double_click_is_one_event(
     assert Revision.objects.filter(material="careful").count() == 1
 
 
+@pytest.mark.any_database
 def test_two_hundred_are_published_with_progress_and_a_result_for_each(desk: OpenWindow) -> None:
     for number in range(200):
         makers.draft(f"bulk-{number:03}", title=f"Bulk {number}")
@@ -173,6 +174,7 @@ def cut_off_at(place: str) -> Callable[[Route], None]:
     return pass_on
 
 
+@pytest.mark.any_database
 def test_what_is_planned_happens_at_its_second_and_what_is_cancelled_does_not(
     desk: OpenWindow,
 ) -> None:
@@ -215,6 +217,7 @@ def plan(page: Page, title: str, lead: timedelta, *, button: str = "") -> dateti
         lead *= 2
 
 
+@pytest.mark.any_database
 def test_an_open_timeline_says_what_waits_for_what_and_settles_by_itself(
     desk: OpenWindow, house: WholeHouse
 ) -> None:

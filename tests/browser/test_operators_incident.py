@@ -20,6 +20,8 @@ from tests.processes.harness import Run
 from tests.processes.queues import Queues
 from tests.processes.relaying import record
 
+pytestmark = pytest.mark.any_database
+
 MANY = MOST_IN_A_REQUEST + 5
 
 

@@ -3,6 +3,8 @@
 import time
 from pathlib import Path
 
+import pytest
+
 from materials.models import Material
 from tests.eventually import eventually
 from tests.materials.makers import facts
@@ -36,6 +38,7 @@ def test_a_stopped_import_keeps_what_is_done_and_can_be_run_again(run: Run, tmp_
     assert f"5 new, 0 changed, {done} unchanged" in again.stdout
 
 
+@pytest.mark.any_database
 def test_wrong_use_exits_with_2_and_a_folder_without_files_with_1(run: Run, tmp_path: Path) -> None:
     assert run.manage("import_materials", "/nowhere/at/all").returncode == 2
     assert run.manage("import_materials", str(tmp_path)).returncode == 1
@@ -45,6 +48,7 @@ def test_wrong_use_exits_with_2_and_a_folder_without_files_with_1(run: Run, tmp_
     assert "There is no material “article-1”." in refused.stderr
 
 
+@pytest.mark.any_database
 def test_a_database_that_is_away_or_not_set_up_is_told_in_one_line(
     run: Run, tmp_path: Path
 ) -> None:

@@ -347,6 +347,7 @@ def test_the_command_sees_a_real_delivery_through(run: Run, wire: Wire) -> None:
     assert table.stderr == ""
 
 
+@pytest.mark.any_database
 def test_before_anything_is_declared_every_queue_is_missing(run: Run) -> None:
     code, document = run_json(run)
 
@@ -355,6 +356,7 @@ def test_before_anything_is_declared_every_queue_is_missing(run: Run) -> None:
     assert document["broker"] == {"reachable": True}
 
 
+@pytest.mark.any_database
 def test_with_the_broker_away_the_document_is_whole(run: Run) -> None:
     code, document = run_json(run, AMQP_URL="amqp://u:SECRETPW@127.0.0.1:9/v")
 
@@ -365,6 +367,7 @@ def test_with_the_broker_away_the_document_is_whole(run: Run) -> None:
     assert "SECRETPW" not in problem
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("url", ["postgres://u:SECRETPW@127.0.0.1:9/db", "sqlite:////dev/full"])
 def test_with_the_database_away_the_document_is_whole(run: Run, url: str) -> None:
     done = run.manage("delivery_status", "--json", DATABASE_URL=url)
@@ -378,6 +381,7 @@ def test_with_the_database_away_the_document_is_whole(run: Run, url: str) -> Non
     assert "SECRETPW" not in done.stdout + done.stderr
 
 
+@pytest.mark.any_database
 def test_the_table_names_the_problem_and_the_exit_code_too(run: Run) -> None:
     done = run.manage("delivery_status", AMQP_URL="amqp://u:SECRETPW@127.0.0.1:9/v")
 
@@ -387,6 +391,7 @@ def test_the_table_names_the_problem_and_the_exit_code_too(run: Run) -> None:
     assert "SECRETPW" not in done.stdout + done.stderr
 
 
+@pytest.mark.any_database
 def test_a_frozen_broker_holds_the_command_no_longer_than_its_limit(
     run: Run, own_broker: RabbitNode
 ) -> None:
@@ -401,6 +406,7 @@ def test_a_frozen_broker_holds_the_command_no_longer_than_its_limit(
     assert document["problems"][0].startswith("broker: ")
 
 
+@pytest.mark.any_database
 def test_a_frozen_database_holds_the_command_no_longer_than_its_limit(
     run: Run, own_postgres: OwnPostgres
 ) -> None:

@@ -80,6 +80,7 @@ def test_every_wrong_attempt_is_dead_once_and_stays_as_it_came(run: Run, queues:
     assert consumer.terminate() == 0
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("attempt", [0, 1, 2, 3])
 def test_a_right_attempt_is_right_in_every_integer_type_of_amqp(
     run: Run, long_delay: None, queues: Queues, attempt: int
@@ -118,6 +119,7 @@ ODD_HEADERS: dict[str, bytes] = {  # RabbitMQ itself refuses what it cannot read
 }
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("odd", ODD_HEADERS.values(), ids=ODD_HEADERS.keys())
 def test_headers_of_any_shape_change_nothing_for_an_event(
     run: Run, long_delay: None, queues: Queues, odd: bytes

@@ -47,6 +47,7 @@ def test_a_thread_of_the_test_works_on_the_database_of_the_commands(run: Run) ->
     assert get_user_model().objects.filter(username="from-a-thread").exists()
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize(("when", "left"), [("before", 1), ("after", 2)])
 def test_a_command_dies_at_the_named_call(run: Run, when: str, left: int) -> None:
     before = Group.objects.count()
@@ -57,12 +58,14 @@ def test_a_command_dies_at_the_named_call(run: Run, when: str, left: int) -> Non
     assert Group.objects.count() - before == left
 
 
+@pytest.mark.any_database
 def test_a_command_that_never_gets_there_is_not_killed(run: Run) -> None:
     command = run.killed_at(SAVE, "shell", "-v0", "-c", MAKE_GROUPS, when="before", nth=9)
 
     assert command.wait() == 0, command.report()
 
 
+@pytest.mark.any_database
 def test_waiting_for_a_text_fails_when_the_command_has_ended(run: Run) -> None:
     command = run("check")
 
@@ -111,6 +114,7 @@ def test_a_paused_node_answers_again_after_resume(own_broker: RabbitNode) -> Non
     assert amqp_probe.speaks_amqp(LOOPBACK, own_broker.amqp_port)
 
 
+@pytest.mark.any_database
 def test_commands_and_orm_move_to_a_cluster_that_can_be_killed(
     run: Run, own_postgres: OwnPostgres
 ) -> None:

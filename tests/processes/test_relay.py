@@ -300,6 +300,7 @@ def idle(run: Run, queues: Queues) -> Command:
     return command
 
 
+@pytest.mark.any_database
 def test_an_idle_relay_keeps_its_connection_and_ends_at_a_signal(run: Run, idle: Command) -> None:
     before = cpu_seconds(idle.pid)
     time.sleep(4)  # the broker ends a connection after two missed beats of one second

@@ -6,6 +6,8 @@ from pika.exceptions import ChannelClosedByBroker
 from tests.processes.harness import Run
 from tests.wire import Wire
 
+pytestmark = pytest.mark.any_database
+
 LONGEST_MS = 10 * 365 * 24 * 3600 * 1000
 
 

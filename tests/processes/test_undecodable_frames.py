@@ -17,6 +17,8 @@ from tests.processes.harness import Run
 from tests.processes.queues import Queues
 from tests.processes.working import working
 
+pytestmark = pytest.mark.any_database
+
 POISON = "poison"
 
 

@@ -29,6 +29,7 @@ def test_a_reader_who_leaves_early_ends_it_quietly(run: Run, options: list[str])
     assert (code, said) == (0, b"")
 
 
+@pytest.mark.any_database
 def test_json_is_utf8_whatever_the_terminal_speaks(run: Run) -> None:
     record(2)
 
@@ -38,6 +39,7 @@ def test_json_is_utf8_whatever_the_terminal_speaks(run: Run) -> None:
     assert [row["actor"] for row in json.loads(out.decode("utf-8"))] == ["Ада", "Ада"]
 
 
+@pytest.mark.any_database
 def test_people_get_their_lines_on_a_terminal_without_unicode(run: Run) -> None:
     record(1)
 
@@ -48,6 +50,7 @@ def test_people_get_their_lines_on_a_terminal_without_unicode(run: Run) -> None:
     assert b"\\u0410\\u0434\\u0430" in out
 
 
+@pytest.mark.any_database
 def test_wrong_use_is_exit_2_with_one_clear_line(run: Run) -> None:
     code, out, err = finish(run, "--material", "Article 7")
 
