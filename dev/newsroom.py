@@ -6,10 +6,10 @@ No broker is needed: the records of delivery are written as its processes would 
 """
 
 from datetime import timedelta
-from hashlib import sha256
 from pathlib import Path
 
 from django.contrib.auth.models import Group, User
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import F
 from django.utils import timezone
 
@@ -18,9 +18,12 @@ from materials.catalog.models import CatalogEntry
 from materials.importing import import_folder
 from materials.models import Material, Revision, Schedule
 from messaging import attempts, inbox, registry
+from messaging.arrivals import read_arrival
+from messaging.broker.wire import Delivery
 from messaging.envelope import Event, decode
 from messaging.errors import FactConflict, TransientError
-from messaging.models import DeadLetter, FailedAttempt, InboxReceipt, OutboxMessage
+from messaging.letter_intake import take_in
+from messaging.models import FailedAttempt, InboxReceipt, OutboxMessage
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 PASSWORD = "a door of glass"  # of a database that is thrown away
@@ -29,6 +32,8 @@ GROUPS = {"ada": "Editors", "grace": "Editors", "edgar": "Authors", "olga": "Ope
 # What there is to see of each; the other samples are published and have arrived.
 EDITED, DRAFT, PLANNED, WITHDRAWN = "article-107", "article-113", "article-114", "article-111"
 WAITING, RETRYING, DEAD, CHANGED = "article-105", "article-109", "article-106", "article-103"
+EXHAUSTED = "article-108"
+ON_THE_WAY = (WAITING, RETRYING, DEAD, EXHAUSTED)  # their newest fact has not arrived everywhere
 
 
 def fill(password: str = PASSWORD) -> None:
@@ -51,7 +56,7 @@ def fill(password: str = PASSWORD) -> None:
     _edit(EDITED, "and nothing else", "and never a message", actor="ada")
     actions.withdraw(WITHDRAWN, reason="Told better in “Queues that forgive”.", actor="ada")
     _edit(CHANGED, "outbox", "out-tray", actor="grace", published=False)
-    for material_id in (WAITING, RETRYING, DEAD):
+    for material_id in ON_THE_WAY:
         _edit(material_id, actor="grace", tags=("delivery", "new"))
     _travel()
     _grow_old()
@@ -87,7 +92,7 @@ def _edit(
 
 def _travel() -> None:
     """Everything arrives, but the newest revision of those that shall not."""
-    on_the_way = {WAITING: "", RETRYING: "audit", DEAD: "audit"}
+    on_the_way = {WAITING: ""} | dict.fromkeys((RETRYING, DEAD, EXHAUSTED), "audit")
     for message in OutboxMessage.objects.order_by("id"):
         event = decode(bytes(message.body), registry.event_types())
         stays = event.revision > 1 and on_the_way.get(event.material_id)
@@ -103,12 +108,15 @@ def _travel() -> None:
                 )
     _fail(RETRYING, TransientError("The row is locked."), times=2)
     _fail(DEAD, FactConflict("Revision 2 is another fact already."), times=1)
-    _bury(DEAD)
+    _bury("catalog", _newest_event(DEAD).body, reason="FactConflict", attempt=0)
+    _fail(EXHAUSTED, TimeoutError("The search index did not answer within 2 s."), times=4)
+    _bury("catalog", _newest_event(EXHAUSTED).body, reason="TimeoutError", attempt=3)
+    _bury("audit", b'{"eventId": "7c4e', reason="MalformedEvent", attempt=0)
 
 
 def _fail(material_id: str, error: Exception, *, times: int) -> None:
     event = _newest_event(material_id)
-    failure = attempts.Failure(event, 0, error, transient=isinstance(error, TransientError))
+    failure = attempts.Failure(event, 0, error, transient=not isinstance(error, FactConflict))
     for _ in range(times):
         attempts.record(registry.consumer("catalog"), [failure])
     FailedAttempt.objects.filter(event_id=event.event_id).update(
@@ -116,31 +124,25 @@ def _fail(material_id: str, error: Exception, *, times: int) -> None:
     )
 
 
-def _bury(material_id: str) -> None:
-    event = _newest_event(material_id)
-    died_at = event.occurred_at + timedelta(milliseconds=120)
-    DeadLetter.objects.create(
-        consumer="catalog",
-        event_id=event.event_id,
-        type=event.type,
-        material_id=event.material_id,
-        revision=event.revision,
-        body=event.body,
-        body_sha256=sha256(event.body).digest(),
-        body_size=len(event.body),
-        header_table=b"",
-        attempt=0,
-        reason="FactConflict",
-        error="Revision 2 is another fact already.",
-        died_at=died_at,
-        first_died_at=died_at,
+def _bury(consumer: str, body: bytes, *, reason: str, attempt: int) -> None:
+    """As the collector takes it out of the dead queue."""
+    delivery = Delivery(
+        tag=1,
+        redelivered=False,
+        body=body,
+        message_id=None,
+        type=None,
+        headers={"attempt": attempt, "reason": reason, "consumer": consumer},
+        properties={"timestamp": int(timezone.now().timestamp())},
     )
+    arrival = read_arrival(delivery, consumer=consumer, now=timezone.now())
+    take_in([arrival], using=DEFAULT_DB_ALIAS)
 
 
 def _grow_old() -> None:
     """As if it had taken days: all but the newest revisions move into the past, with their way."""
     for age, revision in enumerate(Revision.objects.order_by("-id")):
-        if revision.number > 1 and revision.material_id in (WAITING, RETRYING, DEAD):
+        if revision.number > 1 and revision.material_id in ON_THE_WAY:
             continue
         ago = timedelta(hours=7 * age, minutes=13 * age % 60, seconds=29 * age % 60)
         fact = {"event_id": revision.event_id}

@@ -61,6 +61,15 @@ PAGES = (
         full=True,
     ),
     Picture("editor-schedule", "/editor/article-114/schedule/", who="ada"),
+    Picture("operator-letters", "/admin/messaging/deadletter/", who="olga"),
+    Picture("operator-letter", "/admin/messaging/deadletter/2/change/", who="olga", full=True),
+    Picture(
+        "operator-letter-narrow-dark",
+        "/admin/messaging/deadletter/1/change/",
+        size=NARROW,
+        dark=True,
+        who="olga",
+    ),
 )
 
 
@@ -112,7 +121,7 @@ def _sign_in(page: Page, who: str) -> None:
     page.locator("#id_username").fill(who)
     page.locator("#id_password").fill(PASSWORD)
     page.locator("main button").click()
-    page.wait_for_url("**/editor/")
+    page.wait_for_url(lambda url: "/login/" not in url)
 
 
 @contextmanager
