@@ -3,11 +3,14 @@
 import json
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from messaging.errors import MalformedEvent
-from messaging.json_strict import MAX_BODY_BYTES, parse, quote
+from messaging.json_strict import MAX_BODY_BYTES, Parsed, _read_any, _read_usual, parse, quote
 
 
 def refusal(body: bytes) -> str:
@@ -245,3 +248,56 @@ def test_a_quotation_is_short_printable_and_encodable(text: str) -> None:
     assert len(quotation) <= 84
     assert quotation.isprintable()
     quotation.encode("utf-8")
+
+
+_texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+_numbers = st.integers(-(10**25), 10**25) | st.integers(-3, 3)
+_plain = st.dictionaries(_texts, _texts | _numbers | st.lists(_texts, max_size=3), max_size=4)
+_others = st.recursive(
+    st.none() | st.booleans() | st.floats() | _numbers | _texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_texts, inner, max_size=3),
+    max_leaves=8,
+)
+_documents = st.dictionaries(_texts, _texts | _numbers | _plain | _others, max_size=5)
+
+
+@given(
+    document=_documents,
+    ascii_only=st.booleans(),
+    close=st.booleans(),
+    spoilt=st.tuples(st.integers(0, 200), st.binary(max_size=2)) | st.none(),
+)
+@example(document={"a": 10**15}, ascii_only=False, close=True, spoilt=None)
+@example(document={"a": 10**15 + 1}, ascii_only=False, close=True, spoilt=None)
+@example(document={"a\0": "b", "\ud800": 1}, ascii_only=True, close=True, spoilt=None)
+def test_the_quick_reading_says_what_the_close_one_says(
+    document: dict[str, Any], ascii_only: bool, close: bool, spoilt: tuple[int, bytes] | None
+) -> None:
+    text = json.dumps(
+        document, ensure_ascii=ascii_only, separators=(",", ":") if close else (", ", " : ")
+    )
+    body = text.encode("utf-8", "surrogatepass")
+    if spoilt is not None:
+        position, bytes_there = spoilt
+        body = body[:position] + bytes_there + body[position + 1 :]
+
+    quick = _read_usual(body)
+
+    if quick is not None:
+        closely = _read_any(body)
+        assert quick == closely
+        assert repr(quick) == repr(closely), "1 is not 1.0, and the order of keys counts"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{}",
+        '{"eventId":"a","revision":3,"data":{"title":"Größe \u2028","tags":["a","b"]}}'.encode(),
+    ],
+)
+def test_what_the_product_sends_is_read_quickly(body: bytes) -> None:
+    quick = _read_usual(body)
+
+    assert isinstance(quick, Parsed)
+    assert quick == _read_any(body)
