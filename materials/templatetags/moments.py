@@ -1,12 +1,26 @@
 """Times as the pages say them."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django import template
-from django.utils.formats import number_format
+from django.utils.formats import date_format, number_format
+from django.utils.html import format_html
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 register = template.Library()
+
+
+@register.simple_tag
+def moment(at: datetime) -> str:
+    """When something was, to the minute; to the microsecond for programs and in its title."""
+    here = localtime(at)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        here.isoformat(),
+        here.strftime("%Y-%m-%d %H:%M:%S.%f %Z"),
+        date_format(here, _("j M Y, H:i")),
+    )
 
 
 @register.filter
