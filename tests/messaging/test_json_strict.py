@@ -239,6 +239,11 @@ def test_a_body_of_256_kib_is_accepted_and_one_byte_more_refused() -> None:
     assert "262145" in refusal(largest + b"\n")
 
 
+def test_a_refusal_says_once_where_the_fault_is() -> None:
+    assert refusal(b'{"a": "b') == "not JSON: Unterminated string starting at character 6"
+    assert refusal(b"{} x") == "not JSON: Extra data at character 3"
+
+
 @pytest.mark.parametrize(
     "text", ["a", "я" * 100, "\ud83d" * 100, "\0" * 100, "\n\r\u2028\u202e" * 50, "😀" * 100]
 )
