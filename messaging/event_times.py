@@ -1,6 +1,7 @@
 """RFC 3339 times as events carry them, read by our own rule, so that each Python agrees."""
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from messaging.errors import MalformedEvent
@@ -9,6 +10,9 @@ from messaging.json_strict import quote
 
 def read_time(text: str) -> datetime:
     """RFC 3339 to UTC, digits beyond the microsecond cut off, a leap second as the next second."""
+    if _USUAL_TIME.fullmatch(text):
+        with suppress(ValueError):  # a leap second, or no time at all
+            return datetime.fromisoformat(text)
     match = _TIME.fullmatch(text)
     if match is None:
         raise MalformedEvent(f"`occurredAt` {quote(text)} is not an RFC 3339 time with an offset")
@@ -43,6 +47,10 @@ def write_time(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
+# As this project writes it; Python reads that itself, and quicker.
+_USUAL_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T(?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}\.[0-9]{6}Z"
+)
 _TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]"
     r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"

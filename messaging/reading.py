@@ -1,7 +1,7 @@
 """The first look at a delivery: header and body, before any database work."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from messaging import registry
 from messaging.broker.wire import Delivery
@@ -10,8 +10,7 @@ from messaging.errors import PermanentError, SimulatedTransientError
 from messaging.unhandled import Unhandled
 
 
-@dataclass(frozen=True)
-class Readable:
+class Readable(NamedTuple):
     """A delivery whose header and body are sound."""
 
     delivery: Delivery

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 
 from messaging.broker.large_bodies import LargeBodies, Place
 from messaging.broker.wire import Delivery
@@ -22,7 +21,7 @@ class Unacked:
 
     def arrived(self, delivery: Delivery) -> None:
         place = self._large.put(delivery.body)
-        self._arrived.append((replace(delivery, body=b"") if place else delivery, place))
+        self._arrived.append((delivery._replace(body=b"") if place else delivery, place))
 
     def take(self, limit: int, *, limit_bytes: int) -> list[Delivery]:
         """The oldest first; at most `limit`, and no more once they have reached `limit_bytes`."""
@@ -31,7 +30,7 @@ class Unacked:
         while self._arrived and len(taken) < limit and size < limit_bytes:
             delivery, place = self._arrived.popleft()
             if place is not None:
-                delivery = replace(delivery, body=self._large.take(place))
+                delivery = delivery._replace(body=self._large.take(place))
             self._taken[delivery.tag] = None
             taken.append(delivery)
             size += len(delivery.body)

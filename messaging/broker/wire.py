@@ -6,7 +6,6 @@ so its table codec is replaced by `field_table` here, once, before any connectio
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -39,8 +38,7 @@ class Message(NamedTuple):
         return (self.message_id or "", self.exchange, self.routing_key)
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """One message from a queue; `tag` belongs to the session that delivered it, and to no other."""
 
     tag: int
@@ -93,13 +91,30 @@ def delivery(
         message_id=_text(properties.message_id),
         type=_text(properties.type),
         headers=properties.headers or {},
-        properties={
-            name: getattr(properties, name)
-            for name in _PROPERTY_NAMES
-            if getattr(properties, name) is not None
-        },
+        properties=_Properties(properties),
         queue=queue,
     )
+
+
+class _Properties(Mapping[str, object]):
+    """Those that a message has, by name. Read when asked: of most messages nobody asks."""
+
+    __slots__ = ("_properties",)
+
+    def __init__(self, properties: pika.BasicProperties) -> None:
+        self._properties = properties
+
+    def __getitem__(self, name: str) -> object:
+        value = getattr(self._properties, name) if name in _PROPERTY_NAMES else None
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in _PROPERTY_NAMES if getattr(self._properties, name) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 _PROPERTY_NAMES = (
