@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils.http import http_date
 
 from materials.catalog import api, contents, counting, pages
@@ -217,6 +219,39 @@ def test_many_are_listed_in_the_very_order_of_few(
     assert len(few[0]) == 7
     assert many[:2] == few[0][:2]
     assert client.get("/api/materials/", query).json()["results"] == few[1]
+
+
+def test_the_pages_ask_a_constant_number_of_questions(client: Client) -> None:
+    most = {
+        **{
+            f"/{query}": 4 for query in ("", "?q=title", "?q=c%2B%2B", "?tag=x", "?lang=en&q=title")
+        },
+        **{f"/api/materials/{query}": 2 for query in ("", "?q=title", "?tag=x", "?lang=en")},
+        "/tags/": 2,
+        "/languages/": 2,
+        "/feed.atom": 2,
+        "/materials/m1/": 1,
+    }
+
+    def asked() -> dict[str, int]:
+        found = {}
+        for address in most:
+            cache.clear()
+            with CaptureQueriesContext(connection) as queries:
+                assert client.get(address).status_code == 200
+            found[address] = len(queries)
+        return found
+
+    def publish(numbers: range) -> None:
+        named = [published(f"m{n}", title="Title", tags=["x"], language="en") for n in numbers]
+        project_batch(named)
+
+    publish(range(3))
+    of_few = asked()
+    publish(range(3, 45))
+
+    assert asked() == of_few
+    assert {each: of_few[each] for each in most if of_few[each] > most[each]} == {}
 
 
 def test_tags_and_languages_of_a_large_catalog_are_counted_once_a_minute(
