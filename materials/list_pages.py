@@ -12,7 +12,7 @@ from materials.listing import Selection
 from materials.models import Material, MaterialQuerySet
 
 PAGE_SIZE = 50
-MOST_LISTED = 2_500
+MOST_LISTED = 1_000
 
 # What many share is looked for among so many of the first materials in the list's order: one by
 # one where nearly all share it, and by two indexes together.
@@ -23,7 +23,7 @@ KEPT_SECONDS = 600
 def page_of(selection: Selection, number: str | None) -> Page[Material]:
     """That page, or the nearest one there is, without the materials' texts.
 
-    A list ends after 2 500 materials (`is_cut` of the page then): to count and to pass over more
+    A list ends after 1 000 materials (`is_cut` of the page then): to count and to pass over more
     of them takes too long for a page. Three queries; up to four more, two of them once in ten
     minutes, for what is looked for by words or a tag on PostgreSQL.
     """
