@@ -7,10 +7,15 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 PAUSE_SECONDS = 0.02
+# Only a test that fails waits so long; a machine under load may need much of it.
+PATIENCE_SECONDS = 60
 
 
 def eventually(
-    predicate: Callable[[], Result], seconds: float = 15, *, what: str = "the condition"
+    predicate: Callable[[], Result],
+    seconds: float = PATIENCE_SECONDS,
+    *,
+    what: str = "the condition",
 ) -> Result:
     """The first truthy result. Fails with the last one when the time is over.
 

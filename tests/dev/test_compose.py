@@ -26,7 +26,7 @@ from tests.dev.compose_file import read_compose
 from tests.environment import PROJECT, clean_environment
 from tests.eventually import eventually
 from tests.postgres_cluster import OwnPostgres
-from tests.processes.command import Command
+from tests.processes.command import Command, run_to_end
 
 pytestmark = pytest.mark.any_database
 
@@ -64,14 +64,7 @@ class Compose:
     def check_health(self, service: str) -> "subprocess.CompletedProcess[str]":
         kind, *command = self.services[service]["healthcheck"]["test"]
         assert kind == "CMD"
-        return subprocess.run(
-            self._command(command),
-            cwd=PROJECT,
-            env=self._environment(service),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_to_end(self._command(command), environment=self._environment(service))
 
     def _command(self, command: list[str]) -> list[str]:
         program = str(BIN / command[0])

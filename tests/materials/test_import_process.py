@@ -10,7 +10,7 @@ from tests.eventually import eventually
 from tests.materials.makers import facts
 from tests.processes.harness import Run
 
-FILES = 8000
+FILES = 3000
 
 
 def test_a_stopped_import_keeps_what_is_done_and_can_be_run_again(run: Run, tmp_path: Path) -> None:

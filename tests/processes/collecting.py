@@ -48,7 +48,7 @@ def collecting() -> Iterator[None]:
             yield
         finally:
             lifetime.stop()
-            thread.join(20)
+            thread.join(60)
         assert not thread.is_alive(), "the collector did not stop"
         if errors:
             raise errors[0]

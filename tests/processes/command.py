@@ -13,6 +13,7 @@ from typing import Any
 
 from dev import processes
 from tests.environment import PROJECT, run_folder
+from tests.eventually import PATIENCE_SECONDS
 from tests.processes import warm_start
 
 PAUSE_SECONDS = 0.02
@@ -81,7 +82,7 @@ class Command:
                 records.append(record)
         return records
 
-    def wait_for(self, text: str, seconds: float = 20) -> str:
+    def wait_for(self, text: str, seconds: float = PATIENCE_SECONDS) -> str:
         """Returns the first line of its output that holds the text. Fails when it ends first."""
         until = time.monotonic() + seconds
         while True:
@@ -97,7 +98,7 @@ class Command:
                 raise AssertionError(f"no {text!r} within {seconds} s\n{self.report()}")
             time.sleep(PAUSE_SECONDS)
 
-    def wait(self, seconds: float = 30) -> int:
+    def wait(self, seconds: float = PATIENCE_SECONDS) -> int:
         """The exit code, once it ended by itself. Fails when it still runs after the time."""
         try:
             return self._process.wait(seconds)
@@ -147,7 +148,7 @@ def run_to_end(
     environment: Mapping[str, str],
     folder: Path = PROJECT,
     stdin: str = "",
-    timeout_seconds: float = 60,
+    timeout_seconds: float = PATIENCE_SECONDS,
 ) -> "subprocess.CompletedProcess[str]":
     """Like `subprocess.run` with its output captured as text; the exit code is not judged."""
     started = Command(command, environment=environment, folder=folder, stdin=stdin)

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from messaging.broker.sessions import topology
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.envelope import Event
-from tests.eventually import eventually
+from tests.eventually import PATIENCE_SECONDS, eventually
 from tests.processes.harness import Run
 from tests.wire import Message, Wire
 
@@ -85,7 +85,9 @@ class Queues:
         counts = {kind: self.wire.ready(name) for kind, name in names.items()}
         return {kind: count for kind, count in counts.items() if count}
 
-    def await_ready(self, consumer: str, seconds: float = 20, **expected: int) -> None:
+    def await_ready(
+        self, consumer: str, seconds: float = PATIENCE_SECONDS, **expected: int
+    ) -> None:
         """Wait until exactly this lies ready: `await_ready("catalog", dead=1)`."""
 
         def as_expected() -> bool:

@@ -19,7 +19,7 @@ from messaging.broker.sessions import topology
 from messaging.models import OutboxMessage, RelayLease
 from messaging.process import Lifetime
 from messaging.relay import Relay
-from tests.messaging import facts
+from tests.messaging import event_bodies, facts
 from tests.wire import Message
 
 
@@ -43,7 +43,7 @@ def relaying(**options: Any) -> Iterator[Lifetime]:
             yield lifetime
         finally:
             lifetime.stop()
-            thread.join(20)
+            thread.join(60)
         assert not thread.is_alive(), "the relay did not stop"
     if errors:
         raise errors[0]
@@ -83,9 +83,13 @@ def record_many(count: int, *, materials: int = 10, bulk: bool = False) -> None:
             type=event.type,
             material_id=f"article-{number % materials}",
             revision=number // materials + 1,
-            body=facts.published(
-                f"article-{number % materials}", number // materials + 1, eventId=str(event_id)
-            ).body,
+            body=event_bodies.as_bytes(
+                event_bodies.published(
+                    materialId=f"article-{number % materials}",
+                    revision=number // materials + 1,
+                    eventId=str(event_id),
+                )
+            ),
             bulk=bulk,
         )
         for number in range(count)

@@ -42,7 +42,7 @@ def test_a_consumer_goes_on_by_itself_after_a_broker_that_went_during_its_work(
         consumer.wait_for("broker away")
         own_broker.ctl("start_app")
 
-    eventually(lambda: recorded() == 40, seconds=40)
+    eventually(lambda: recorded() == 40)
     assert consumer.returncode is None, consumer.report()
     queues.wire.close()
     queues.await_ready("audit")
@@ -73,13 +73,13 @@ def test_a_frozen_broker_is_noticed_by_its_silence_and_a_thawed_one_is_used_agai
 
     own_broker.pause()
     try:
-        consumer.wait_for("broker away", seconds=20)
+        consumer.wait_for("broker away")
     finally:
         own_broker.resume()
 
     queues.wire.close()
     queues.publish(published())
-    eventually(lambda: recorded() == 1, seconds=40)
+    eventually(lambda: recorded() == 1)
     assert consumer.terminate() == 0
 
 
@@ -126,7 +126,7 @@ def test_after_a_lost_connection_old_tags_are_never_used(
     own_broker.ctl("close_all_connections", "--vhost", "/", "the test says so")
 
     queues.wire.close()
-    eventually(lambda: recorded() == 12, seconds=40)
+    eventually(lambda: recorded() == 12)
     queues.await_ready("audit")
     assert "PRECONDITION_FAILED" not in consumer.stderr + own_broker.log_tail()
     assert "broker away" in consumer.stderr
@@ -144,7 +144,7 @@ def test_a_queue_deleted_under_a_consumer_ends_it_with_3_and_is_not_made_again(
 
     queues.wire.delete_queue(queues.topology.main("audit"))
 
-    assert consumer.wait(10) == MISCONFIGURED
+    assert consumer.wait() == MISCONFIGURED
     assert_one_clear_line(consumer, queues.topology.main("audit"), "deleted")
     assert not queues.wire.exists(queues.topology.main("audit"))
 
@@ -160,7 +160,7 @@ def test_a_queue_declared_otherwise_ends_it_with_3_and_both_sides_are_told(
 
     consumer = run("consume", "audit")
 
-    assert consumer.wait(20) == MISCONFIGURED
+    assert consumer.wait() == MISCONFIGURED
     assert_one_clear_line(consumer, name, "x-message-ttl", "77777", "PRECONDITION_FAILED")
 
 
@@ -195,7 +195,7 @@ def test_a_missing_right_ends_it_with_3_and_is_named(
 ) -> None:
     consumer = run("consume", "audit", AMQP_URL=limited_user(*rights))
 
-    assert consumer.wait(20) == MISCONFIGURED
+    assert consumer.wait() == MISCONFIGURED
     assert_one_clear_line(consumer, word)
     assert "S3CRETpw" not in consumer.stderr
 
@@ -211,7 +211,7 @@ def test_a_missing_right_to_write_copies_ends_it_with_3_and_nothing_is_lost(
 
     consumer = run("consume", "audit", AMQP_URL=url)
 
-    assert consumer.wait(20) == MISCONFIGURED
+    assert consumer.wait() == MISCONFIGURED
     assert_one_clear_line(consumer, "ACCESS_REFUSED")
     queues.await_ready("audit", main=1)
 
@@ -221,7 +221,7 @@ def test_a_wrong_password_ends_it_with_3(run: Run, queues: Queues) -> None:
 
     consumer = run("consume", "audit", AMQP_URL=wrong)
 
-    assert consumer.wait(20) == MISCONFIGURED
+    assert consumer.wait() == MISCONFIGURED
     assert_one_clear_line(consumer, "ACCESS_REFUSED")
     assert "S3CRETpw" not in consumer.stderr
 

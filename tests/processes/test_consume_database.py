@@ -95,7 +95,7 @@ def test_while_the_database_is_away_messages_wait_and_none_pays(
     never(lambda: queues.ready("audit").get("dead") or queues.ready("audit").get("retry"))
     postgres.start()
 
-    eventually(lambda: recorded() == 20, seconds=30)
+    eventually(lambda: recorded() == 20)
     queues.await_ready("audit", dead=1)
     assert len(queues.dead("audit")) == 1
     assert_nobody_paid(queues, events=20)
@@ -137,7 +137,7 @@ def test_a_consumer_that_starts_before_its_database_waits_for_it(
     assert other.terminate() == 0, other.report()
     postgres.start()
 
-    eventually(lambda: recorded() == 1, seconds=40)
+    eventually(lambda: recorded() == 1)
     assert_nobody_paid(queues, events=1)
     assert early.terminate() == 0
 
@@ -164,7 +164,7 @@ def test_a_connection_lost_inside_the_transaction_is_all_or_nothing(
 
     queues.publish(*EVENTS[:3])
     with working("audit", apply=cut_off_once):
-        eventually(lambda: len(calls) > 1, seconds=30)
+        eventually(lambda: len(calls) > 1)
         connection.close()
         eventually(lambda: recorded() == 3)
 
@@ -214,7 +214,7 @@ def test_a_frozen_database_is_given_up_in_the_end_and_used_again_when_it_thaws(
         finally:
             postgres.resume()
 
-        eventually(lambda: recorded() == 2, seconds=30)
+        eventually(lambda: recorded() == 2)
         assert_nobody_paid(queues, events=2)
 
 
@@ -263,7 +263,7 @@ def test_a_database_without_tables_ends_it_with_3(
 ) -> None:
     consumer = run("consume", "audit", DATABASE_URL=postgres.create_database())
 
-    assert consumer.wait(20) == MISCONFIGURED
+    assert consumer.wait() == MISCONFIGURED
     assert consumer.stderr.splitlines()[-1].startswith("CommandError: ")
     assert "migrate" in consumer.stderr
     assert "Traceback" not in consumer.stderr

@@ -77,7 +77,7 @@ def test_when_one_of_two_is_killed_the_other_does_its_work(run: Run, queues: Que
 
     doomed.send(signal.SIGKILL)
 
-    eventually(lambda: AuditRecord.objects.count() == 1000, seconds=30)
+    eventually(lambda: AuditRecord.objects.count() == 1000)
     queues.await_ready("audit")
     assert InboxReceipt.objects.filter(consumer="audit").count() == 1000
     repeated = sum(InboxReceipt.objects.values_list("duplicates", flat=True))

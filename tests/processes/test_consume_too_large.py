@@ -41,12 +41,12 @@ def test_a_copy_beyond_the_broker_s_limit_keeps_nobody_else_from_going_on(
     set_limit(own_broker, 10_000)
 
     with working("catalog"):
-        eventually(lambda: CatalogEntry.objects.count() == 3, seconds=30)
+        eventually(lambda: CatalogEntry.objects.count() == 3)
         queues.give("catalog", good[3].body, b"small 3")
-        eventually(lambda: CatalogEntry.objects.count() == 4, seconds=30)
-        eventually(lambda: queues.ready("catalog").get("dead", 0) >= 3, seconds=30)
+        eventually(lambda: CatalogEntry.objects.count() == 4)
+        eventually(lambda: queues.ready("catalog").get("dead", 0) >= 3)
         set_limit(own_broker, 134_217_728)
-        eventually(lambda: LARGE in bodies(queues), seconds=30)
+        eventually(lambda: LARGE in bodies(queues))
     queues.await_ready("catalog")
 
 

@@ -36,8 +36,8 @@ def test_editors_relay_and_consumers_share_the_database_and_nothing_is_lost(
 
     published = OutboxMessage.objects.count()
     assert published > 3 * EDITORS, "too little was published to tell"
-    eventually(lambda: OutboxMessage.objects.pending().count() == 0, seconds=40)
-    eventually(lambda: AuditRecord.objects.count() == published, seconds=40)
+    eventually(lambda: OutboxMessage.objects.pending().count() == 0)
+    eventually(lambda: AuditRecord.objects.count() == published)
     eventually(
         lambda: InboxReceipt.objects.filter(consumer="catalog").count() == published, seconds=40
     )

@@ -74,7 +74,7 @@ def test_several_relays_lose_nothing_keep_the_order_and_follow_one_another(
     rows: list[OutboxMessage] = []
     for part in range(5):
         rows += record(*(facts.published(f"article-{n}", part + 1) for n in range(100)))
-    eventually(lambda: all_sent(rows), 30)
+    eventually(lambda: all_sent(rows))
     copies = queues.wire.drain(queues.topology.main("audit"))
     assert len(copies) == 500
     assert complete_and_in_order(copies, rows)
@@ -94,11 +94,11 @@ def test_several_relays_lose_nothing_keep_the_order_and_follow_one_another(
             killed_at = time.monotonic()
     third.wait_for("leading")
     followed_after_kill = time.monotonic() - killed_at
-    eventually(lambda: all_sent(rows), 30)
+    eventually(lambda: all_sent(rows))
 
     assert complete_and_in_order(queues.wire.drain(queues.topology.main("catalog")), rows)
     print(f"followed after {followed_after_stop:.1f} s (stop), {followed_after_kill:.1f} s (kill)")
-    assert followed_after_kill < 15
+    assert followed_after_kill < 30
     assert followed_after_stop < 10  # 1 s of looking; the rest for a machine under load
 
 
@@ -149,8 +149,8 @@ def test_a_bad_row_is_parked_with_its_reason_and_those_behind_it_go(
     good = record_facts(10, materials=2)
 
     with relaying():
-        eventually(lambda: all_sent(good), 10)
-        eventually(lambda: states([bad]) == ["failed"], 20)
+        eventually(lambda: all_sent(good))
+        eventually(lambda: states([bad]) == ["failed"])
 
     bad.refresh_from_db()
     assert bad.last_error.startswith(reason)
@@ -166,16 +166,16 @@ def test_many_bad_rows_of_every_kind_do_not_keep_good_ones_waiting(
     good = record_facts(10, materials=2)
 
     with relaying():
-        eventually(lambda: all_sent(good), 15)
+        eventually(lambda: all_sent(good))
         eventually(lambda: set(states(bad)) == {"failed"}, 60)
         more = record_facts(3, prefix="later")
-        eventually(lambda: all_sent(more), 10)
+        eventually(lambda: all_sent(more))
 
 
 def test_a_parked_row_goes_when_it_is_retried(run: Run, queues: Queues, short_delays: None) -> None:
     bad = record_row(type="nobody.listens")
     with relaying():
-        eventually(lambda: states([bad]) == ["failed"], 20)
+        eventually(lambda: states([bad]) == ["failed"])
     none_due = relay_once()
 
     late = f"{queues.topology.namespace}.late"
@@ -251,7 +251,7 @@ def test_a_row_that_a_full_queue_refuses_waits_for_room_and_is_never_parked(
     rows = record_facts(3)
 
     with relaying():
-        eventually(lambda: OutboxMessage.objects.filter(attempts__gt=4).exists(), 30)
+        eventually(lambda: OutboxMessage.objects.filter(attempts__gt=4).exists())
         refused = OutboxMessage.objects.exclude(state="sent")
         said = set(refused.values_list("state", "last_error"))
         while not all_sent(rows):
@@ -286,7 +286,7 @@ def test_a_publication_wakes_the_relay_without_a_poll(
             with transaction.atomic():
                 outbox.record(facts.published(f"article-{number}"))
             began = time.monotonic()
-            eventually(lambda: not OutboxMessage.objects.pending().exists(), 10)
+            eventually(lambda: not OutboxMessage.objects.pending().exists())
             latencies.append(time.monotonic() - began)
 
     print("from commit to sent, ms:", [round(each * 1000) for each in latencies])

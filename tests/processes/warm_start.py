@@ -92,7 +92,13 @@ def _is_same_by_fork(command: Sequence[str], environment: Mapping[str, str], fol
     own = {name: value for name, value in os.environ.items() if _concerns_python(name)}
     given = {name: value for name, value in environment.items() if _concerns_python(name)}
     program = command[1] == "-m" or command[1].endswith(".py")
-    return command[0] == sys.executable and program and folder == PROJECT and own == given
+    return _is_our_python(command[0]) and program and folder == PROJECT and own == given
+
+
+def _is_our_python(path: str) -> bool:
+    """By any of the names that an environment gives it."""
+    theirs, ours = Path(path), Path(sys.executable)
+    return theirs.parent == ours.parent and theirs.resolve() == ours.resolve()
 
 
 def _concerns_python(name: str) -> bool:

@@ -56,7 +56,7 @@ def working(name: str, *, apply: Apply | None = None, **options: Any) -> Iterato
             yield state
         finally:
             lifetime.stop()
-            thread.join(20)
+            thread.join(60)
         assert not thread.is_alive(), "the worker did not stop"
         if state.error is not None:
             raise state.error
