@@ -8,12 +8,11 @@ they are committed.
 import json
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connections
 
-from messaging.models import OutboxMessage
-from messaging.outbox_rows import OutboxRow, read_rows
+from messaging.outbox_rows import TABLE, OutboxRow, columns, completed
 
 BATCH_LIMIT = 500
 MAX_BATCH_BYTES = 4 * 1024 * 1024
@@ -59,7 +58,8 @@ class DueRows:
 
     def _tried(self, besides: Sequence[int]) -> list[OutboxRow]:
         self._look_at_tried_at = time.monotonic() + LOOK_AT_TRIED_SECONDS
-        return self._rows(_within(self._due(_TRIED, besides, limit=BATCH_LIMIT)))
+        tried = _within(self._due(_TRIED, besides, limit=BATCH_LIMIT))
+        return completed(tried, using=self._using)
 
     def _never_tried(self, besides: Sequence[int], bulk_limit: int | None) -> list[OutboxRow]:
         # The floors keep a long backlog from being walked again and again; they are dropped
@@ -79,7 +79,7 @@ class DueRows:
                 (self._floors[_BULK], bulk_seen),
             )
         ]
-        sql = f"{_first(_URGENT)} UNION ALL {_first(_BULK)}"
+        sql = f"{self._first(_URGENT)} UNION ALL {self._first(_BULK)}"
         seen = self._ask(sql, [*wanted[0], *wanted[1]], besides)
         urgent = [each for each in seen if not each.bulk][:BATCH_LIMIT]
         bulk = [each for each in seen if each.bulk][:bulk_seen]
@@ -97,18 +97,18 @@ class DueRows:
         below = has_floor and connections[self._using].vendor != "sqlite"
         if bulk or below:
             chosen = self._with_earlier(chosen, besides)
-        return self._rows(chosen)
+        return completed(chosen, using=self._using)
 
-    def _with_earlier(self, chosen: Sequence["_Seen"], besides: Sequence[int]) -> list["_Seen"]:
+    def _with_earlier(self, chosen: Sequence[OutboxRow], besides: Sequence[int]) -> list[OutboxRow]:
         """The same, but of each material its oldest rows first, chosen or not.
 
         Earlier rows are in the other lane, below a floor, or beyond what a batch holds. They
         come forward, up to a batch of them; what they precede waits where they are too many.
         """
-        last = {each.material_id: each.id for each in sorted(chosen) if each.material_id}
+        last = {each.material_id: each.pk for each in sorted(chosen) if each.material_id}
         if not last:
             return list(chosen)
-        taken = [*besides, *(each.id for each in chosen)]
+        taken = [*besides, *(each.pk for each in chosen)]
         vendor = connections[self._using].vendor
         found = self._run(_PRECEDED[vendor], [json.dumps(list(last.items())), json.dumps(taken)])
         preceded = {material_id for (material_id,) in found}
@@ -117,29 +117,31 @@ class DueRows:
         self._forget_floors()  # what is left out now must be seen again
         marks = ", ".join(["%s"] * len(preceded))
         in_order = self._ask(
-            _first(f"{_ANY} AND material_id IN ({marks})"),
+            self._first(f"{_ANY} AND material_id IN ({marks})"),
             [0, *preceded, BATCH_LIMIT + len(besides)],
             besides,
         )
         return [each for each in chosen if each.material_id not in preceded] + _within(in_order)
 
-    def _move_floor(self, lane: str, taken: Sequence["_Seen"], *, more: bool) -> None:
+    def _move_floor(self, lane: str, taken: Sequence[OutboxRow], *, more: bool) -> None:
         if not more:
             self._floors[lane] = 0
         elif taken:
-            self._floors[lane] = taken[-1].id
+            self._floors[lane] = taken[-1].pk
 
     def _forget_floors(self) -> None:
         self._floors = {_URGENT: 0, _BULK: 0}
 
-    def _due(self, lane: str, besides: Sequence[int], *, limit: int) -> list["_Seen"]:
+    def _due(self, lane: str, besides: Sequence[int], *, limit: int) -> list[OutboxRow]:
         condition = lane.format(**_CLOCKS[connections[self._using].vendor])
-        return self._ask(_first(condition), [0, limit + len(besides)], besides)[:limit]
+        return self._ask(self._first(condition), [0, limit + len(besides)], besides)[:limit]
 
-    def _ask(self, sql: str, parameters: Sequence[Any], besides: Sequence[int]) -> list["_Seen"]:
+    def _ask(self, sql: str, parameters: Sequence[Any], besides: Sequence[int]) -> list[OutboxRow]:
         # Left out here: a planner weighs every one of a thousand ids in a NOT IN.
         excluded = set(besides)
-        return [_Seen(*row) for row in self._run(sql, parameters) if row[0] not in excluded]
+        return [
+            OutboxRow._make(row) for row in self._run(sql, parameters) if row[0] not in excluded
+        ]
 
     def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
         connection = connections[self._using]
@@ -152,21 +154,16 @@ class DueRows:
             cursor.execute(sql, parameters)
             return list(cursor.fetchall())
 
-    def _rows(self, seen: Sequence["_Seen"]) -> list[OutboxRow]:
-        # Two questions and no join: a planner that takes a table for nearly empty, since it was
-        # when it last looked, joins 500 rows to each row of a backlog. And sizes before bodies:
-        # the rows left for the next batch may hold a hundred megabytes.
-        return read_rows([each.id for each in seen], using=self._using)
+    def _first(self, condition: str) -> str:
+        """The first rows above an id under this condition; it holds no text from outside."""
+        return f"""
+            SELECT * FROM (
+                SELECT {columns(connections[self._using].vendor)} FROM {TABLE}
+                WHERE state = 'pending' AND id > %s AND {condition} ORDER BY id LIMIT %s
+            ) AS first_rows"""
 
 
-class _Seen(NamedTuple):
-    id: int
-    size: int
-    material_id: str
-    bulk: bool
-
-
-def _within(seen: Sequence[_Seen], *, share: float = 1.0) -> list[_Seen]:
+def _within(seen: Sequence[OutboxRow], *, share: float = 1.0) -> list[OutboxRow]:
     """The first of them that a share of a batch holds, up to the one that fills it."""
     size = 0
     for count, each in enumerate(seen):
@@ -176,23 +173,13 @@ def _within(seen: Sequence[_Seen], *, share: float = 1.0) -> list[_Seen]:
     return list(seen)
 
 
-def _first(condition: str) -> str:
-    """The first rows above an id under this condition; it holds no text from outside."""
-    return f"""
-        SELECT * FROM (
-            SELECT id, LENGTH(body) + LENGTH(header_table), material_id, bulk FROM {_TABLE}
-            WHERE state = 'pending' AND id > %s AND {condition} ORDER BY id LIMIT %s
-        ) AS first_rows"""
-
-
-_TABLE = OutboxMessage._meta.db_table
 # The materials of which an earlier row waits. A scalar subquery is looked up by the index for each
 # material, whatever statistics say.
 _PRECEDED = {
     vendor: f"""
         WITH chosen (material_id, id) AS ({chosen})
         SELECT material_id FROM chosen WHERE (
-            SELECT earlier.id FROM {_TABLE} AS earlier
+            SELECT earlier.id FROM {TABLE} AS earlier
             WHERE earlier.state = 'pending' AND earlier.attempts = 0
             AND earlier.material_id = chosen.material_id AND earlier.id < chosen.id
             AND earlier.id NOT IN ({taken}) ORDER BY earlier.id LIMIT 1

@@ -24,6 +24,8 @@ def row(pk: int, *, attempts: int = 0, last_error: str = "") -> OutboxRow:
         attempts=attempts,
         last_error=last_error,
         created_at=0,
+        size=2,
+        bulk=False,
     )
 
 
