@@ -23,6 +23,7 @@ from messaging.models import InboxReceipt, OutboxMessage
 from messaging.reading import Readable
 from messaging.registry import Consumer, Outcome
 from messaging.unhandled import Unhandled
+from tests.messaging.at_once import at_once
 from tests.messaging.facts import published, withdrawn
 
 APPLIED = Outcome.APPLIED
@@ -162,6 +163,24 @@ def test_an_error_that_only_the_commit_shows_is_found_by_halves() -> None:
     assert (failed.event, failed.transient) == (bad, True)
     assert isinstance(failed.error, IntegrityError)
     assert AuditRecord.objects.count() == InboxReceipt.objects.count() == 19
+
+
+@committed
+def test_two_that_search_at_once_do_not_end_in_a_deadlock() -> None:
+    names = [f"article-{number}" for number in range(40)]
+    bad = set(names[::7])
+    consumer = refusing("catalog", lambda event: event.material_id in bad, raising, [])
+    first = [published(name, 1) for name in names]
+    second = [published(name, 2) for name in reversed(names)]
+
+    outcomes = at_once(
+        lambda: inbox.handle(consumer, first), lambda: inbox.handle(consumer, second)
+    )
+
+    assert [sum(isinstance(each, PermanentError) for each in some) for some in outcomes] == [6, 6]
+    assert {entry.material_id: entry.revision for entry in CatalogEntry.objects.all()} == {
+        name: 2 for name in names if name not in bad
+    }
 
 
 @committed
