@@ -19,11 +19,15 @@ COLOURS: Options = {**_QUICK, "runOnly": ["color-contrast", "link-in-text-block"
 
 def faults(page: Page, options: Options = EVERYTHING) -> list[str]:
     """What axe finds: the rule, the place, and what is wrong there."""
-    page.evaluate(_SOURCE)
-    found: dict[str, Any] = page.evaluate("options => axe.run(document, options)", options)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_SOURCE)
+    # All that passed is not worth its way from there to here.
+    violations: list[dict[str, Any]] = page.evaluate(
+        "options => axe.run(document, options).then(found => found.violations)", options
+    )
     return [
         f"{page.url} {violation['id']}: {node['html'][:160]} — {node['failureSummary']}"
-        for violation in found["violations"]
+        for violation in violations
         for node in violation["nodes"]
     ]
 
