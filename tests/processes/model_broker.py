@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 from messaging import registry
-from messaging.broker.confirms import Result, Verdict
+from messaging.broker.confirms import Batch, Result, Verdict
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery, Message
 from messaging.process import Lifetime
@@ -122,21 +122,21 @@ class ModelSession:
         if self._crash == "after the ack" and deliveries:
             raise Crash
 
-    def submit(self, messages: Sequence[Message]) -> Sequence[Message]:
+    def submit(self, messages: Sequence[Message]) -> Batch:
         if self._crash == "before the copy" and messages:
             raise Crash
-        return messages
-
-    def settle(self, batch: Sequence[Message]) -> list[Result]:
-        results = []
-        for message in batch:
+        batch = Batch([message.route for message in messages])
+        for index, message in enumerate(messages):
             full = message.routing_key in self._full
             if not full:
                 self._broker.queues[message.routing_key].append(_letter(message))
-            results.append(NACKED if full else CONFIRMED)
-        if self._crash == "between copy and ack" and batch:
+            batch.settle(index, NACKED if full else CONFIRMED)
+        return batch
+
+    def settle(self, batch: Batch) -> list[Result]:
+        if self._crash == "between copy and ack" and batch.results:
             raise Crash
-        return results
+        return [result for result in batch.results if result is not None]
 
     def close(self) -> None:
         """What is unacked goes back to where it was."""
