@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -117,13 +118,15 @@ def test_with_a_blocked_broker_a_consumer_waits_for_its_copy_and_stops_when_aske
 
 
 def test_after_a_lost_connection_old_tags_are_never_used(
-    own_broker: RabbitNode, run: Run, queues: Queues
+    own_broker: RabbitNode, run: Run, queues: Queues, tmp_path: Path
 ) -> None:
+    lost = tmp_path / "lost"
     queues.publish(*[published(revision=revision) for revision in range(1, 13)])
-    consumer = run.with_handler("sleeping:1.5", "consume", "audit", "--prefetch", "6")
+    consumer = run.with_handler(f"waiting:{lost}", "consume", "audit", "--prefetch", "6")
     consumer.wait_for("handling")
 
     own_broker.ctl("close_all_connections", "--vhost", "/", "the test says so")
+    lost.touch()
 
     queues.wire.close()
     eventually(lambda: recorded() == 12)
@@ -140,7 +143,7 @@ def test_a_queue_deleted_under_a_consumer_ends_it_with_3_and_is_not_made_again(
     run: Run, queues: Queues
 ) -> None:
     consumer = run("consume", "audit")
-    consumer.wait_for("consuming")
+    eventually(lambda: queues.subscribers("audit") == 1)
 
     queues.wire.delete_queue(queues.topology.main("audit"))
 
