@@ -36,6 +36,8 @@ LONG_TESTS = ("browser", "dev", "bench", "processes")
 
 def pytest_configure(config: pytest.Config) -> None:
     django_settings.PASSWORD_HASHERS = ["tests.quick_passwords.QuickPasswordHasher"]
+    # Else each test client reads every static file's name and date anew, for nobody.
+    django_settings.WHITENOISE_AUTOREFRESH = True
     empty_quickly_after_tests()
     # At DEBUG it fills the report of a failed test with hundreds of lines.
     logging.getLogger("pika").setLevel(logging.WARNING)
