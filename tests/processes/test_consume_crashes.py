@@ -217,6 +217,9 @@ def test_a_consumer_killed_while_a_copy_is_under_way_loses_neither_it_nor_its_ne
     assert killed.wait() == KILLED, killed.report()
     eventually(lambda: queues.ready("catalog").get("main", 0) >= 5)
     with working("catalog"):
+        # What has left its queue may still be in hand.
+        eventually(lambda: len(effects("catalog")) == len(EVENTS))
+        eventually(lambda: queues.ready("catalog").get("dead", 0) > 0)
         eventually(lambda: "main" not in queues.ready("catalog"))
     assert_all_applied_once("catalog")
     copies = queues.dead("catalog")
