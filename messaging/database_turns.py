@@ -26,9 +26,18 @@ STILL_FRESH_SECONDS = 0.5
 class DatabaseTurns:
     """One connection's work outside of requests: fresh before a turn, bounded within it."""
 
-    def __init__(self, using: str, lifetime: Lifetime) -> None:
+    def __init__(
+        self,
+        using: str,
+        lifetime: Lifetime,
+        *,
+        prepare: Callable[[BaseDatabaseWrapper], None] | None = None,
+    ) -> None:
+        """`prepare` is called in the first turn of each new connection."""
         self._using = using
         self._lifetime = lifetime
+        self._prepare = prepare
+        self._prepared: object = None
         self._backoff = Backoff()
         self._answered_at = float("-inf")
 
@@ -49,6 +58,9 @@ class DatabaseTurns:
                 connection.close_if_health_check_failed()
             connection.ensure_connection()
             with self._bounded(connection):
+                if self._prepare and connection.connection is not self._prepared:
+                    self._prepare(connection)
+                    self._prepared = connection.connection
                 yield
         except Exception as error:
             self._answered_at = float("-inf")

@@ -33,7 +33,6 @@ class DueRows:
         self._floors = {_URGENT: 0, _BULK: 0}
         self._floors_until = 0.0
         self._look_at_tried_at = 0.0
-        self._told: object = None  # the connection that plans as it is told
         self.bulk_waits = False  # whether the last look saw bulk rows, taken or left
 
     def start_over(self) -> None:
@@ -144,13 +143,7 @@ class DueRows:
         ]
 
     def _run(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
-        connection = connections[self._using]
-        with connection.cursor() as cursor:
-            if connection.vendor == "postgresql" and connection.connection is not self._told:
-                # Statistics say that next to nothing is pending, whatever has come since: a
-                # planner that believes them collects and sorts all of a backlog for each batch.
-                cursor.execute("SET enable_bitmapscan = off")
-                self._told = connection.connection
+        with connections[self._using].cursor() as cursor:
             cursor.execute(sql, parameters)
             return list(cursor.fetchall())
 

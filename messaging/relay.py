@@ -14,7 +14,7 @@ from functools import partial
 import structlog
 from django.db import Error
 
-from messaging import bulk_pace, outbox_queue
+from messaging import bulk_pace, outbox_queue, relay_connection
 from messaging.broker.confirms import Batch
 from messaging.broker.session import Session
 from messaging.broker.sessions import serve_until_done
@@ -59,7 +59,7 @@ class Relay:
         self._using = using
         self._once = once
         self._retry_failed = retry_failed
-        self._turns = DatabaseTurns(using, lifetime)
+        self._turns = DatabaseTurns(using, lifetime, prepare=relay_connection.prepare)
         self._pause = PauseWatch(RELAY, lifetime)
         self._leadership = Leadership("relay", using=using)
         self._leads = False

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, connections, transaction
 from django.db.models.functions import Now
 
-from messaging import due_rows, outbox, outbox_queue
+from messaging import due_rows, outbox, outbox_queue, relay_connection
 from messaging.due_rows import DueRows
 from messaging.models import OutboxMessage
 from messaging.outbox_rows import OutboxRow
@@ -345,6 +345,23 @@ def test_a_fact_below_the_floor_goes_before_the_next_of_its_material(
     assert [row.pk for row in due.read(besides=[])] == [late.pk, next_one.pk]
 
 
+def test_the_relay_s_marks_alone_do_not_wait_for_the_disk(run: Run) -> None:
+    ask, waits, goes_on = {
+        "postgresql": ("SHOW synchronous_commit", "on", "off"),
+        "sqlite": ("PRAGMA synchronous", 2, 1),  # FULL, NORMAL
+    }[connection.vendor]
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            before = cursor.execute(ask).fetchone()
+            relay_connection.prepare(other)
+            after = cursor.execute(ask).fetchone()
+    finally:
+        other.close()
+
+    assert (before, after) == ((waits,), (goes_on,))
+
+
 def test_a_backlog_of_which_statistics_know_nothing_is_not_gone_through_for_each_batch(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,6 +369,7 @@ def test_a_backlog_of_which_statistics_know_nothing_is_not_gone_through_for_each
         pytest.skip("SQLite plans without statistics")
     monkeypatch.setattr(due_rows, "BATCH_LIMIT", 10)
     record_many(3000)
+    relay_connection.prepare(connection)
     due = reader()
     asked: list[tuple[str, Any]] = []
 
