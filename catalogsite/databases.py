@@ -69,7 +69,7 @@ def _sqlite(url: str, *, name: str, root: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingError(name, f"names a folder that cannot be made: {error.strerror}") from error
     return {
-        "ENGINE": "catalogsite.sqlite",
+        "ENGINE": "catalogsite.sqlite3",
         "NAME": str(path),
         "CONN_MAX_AGE": CONNECTION_AGE_SECONDS,
         "OPTIONS": {

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 from django.db.utils import OperationalError
 
-from catalogsite.sqlite.journal import LoggedConnection
+from catalogsite.sqlite3.journal import LoggedConnection
 
 LOOK_SECONDS = 0.003
 
