@@ -143,7 +143,7 @@ def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -
     began = time.monotonic()
     notes = folder / f"{database}-notes"
     asked = (f"--junitxml={report}", f"--override-ini=cache_dir={notes}", *arguments)
-    code = _pytest("-n", "2", *asked, environment=environment)
+    code = _pytest("-n", "2", "--dist=worksteal", *asked, environment=environment)
     failed = _failed(notes)
     only_alone: tuple[str, ...] = ()
     if code == FAILED and 0 < len(failed) <= FAILURES_TRIED_AGAIN:
