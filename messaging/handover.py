@@ -94,6 +94,7 @@ class Handover:
             self._next_offer = time.monotonic() + self._backoff.next_seconds()
         elif self._refused_before and self._takes_again():
             self._next_offer = time.monotonic()
+        self._refused_before = len(self._refused)  # a batch without copies puts no offer off
 
     def offer_again(self) -> Iterator[list[Unhandled]]:
         """Offer what was refused, once its pause is over; otherwise as `settle`."""

@@ -10,6 +10,7 @@ import socket
 import time
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -34,7 +35,9 @@ class Leadership:
         now = time.monotonic()
         if self._renew_at is not None and now < self._renew_at:
             return True
-        held = self._take() or (self._make() and self._take())
+        # On SQLite a transaction has its turn at the lock; a statement by itself has none.
+        with transaction.atomic(using=self._leases.db):
+            held = self._take() or (self._make() and self._take())
         self._renew_at = now + RENEW_SECONDS if held else None
         return held
 
@@ -42,7 +45,8 @@ class Leadership:
         """Let a standby take over at once."""
         if self._renew_at is not None:
             self._renew_at = None
-            self._leases.filter(name=self._name, owner=self.owner).update(expires_at=Now())
+            with transaction.atomic(using=self._leases.db):
+                self._leases.filter(name=self._name, owner=self.owner).update(expires_at=Now())
 
     def _take(self) -> bool:
         free = (

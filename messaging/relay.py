@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 import structlog
-from django.db import Error
+from django.db import Error, transaction
 
 from messaging import bulk_pace, outbox_queue, relay_connection
 from messaging.broker.confirms import Batch
@@ -89,7 +89,8 @@ class Relay:
         return FAILED if self._once and (self._undelivered or self._is_paused) else DONE
 
     def _make_failed_due(self) -> None:
-        count = self._turns.insist(
+        # In turns of their own: a person's decision is on the disk before it is told.
+        count = DatabaseTurns(self._using, self._lifetime).insist(
             lambda: outbox_queue.retry_failed(using=self._using), still_wanted=lambda: True
         )
         log.info("failed rows are due again", rows=count)
@@ -176,6 +177,11 @@ class Relay:
 
     def _mark(self, judgement: Judgement) -> None:
         self._leadership.hold()  # a long row of single messages must not outlast the lease
+        with transaction.atomic(using=self._using):
+            relay_connection.wait_for_no_disk(using=self._using)
+            self._write(judgement)
+
+    def _write(self, judgement: Judgement) -> None:
         if judgement.sent:
             outbox_queue.mark_sent([row.pk for row in judgement.sent], using=self._using)
         for refusal, rows in judgement.refused.items():

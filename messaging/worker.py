@@ -18,7 +18,7 @@ from messaging.broker.wire import Delivery
 from messaging.database_turns import DatabaseTurns
 from messaging.effects import Refusals
 from messaging.envelope import Event
-from messaging.errors import OutageError
+from messaging.errors import ConfigurationError, OutageError
 from messaging.halving import Handled, handle_in_halves
 from messaging.handover import Handover
 from messaging.outcome_log import tell_failure, tell_handled
@@ -135,6 +135,10 @@ class Worker:
                     handled.append(result)
         except _Stopped:
             failed = []  # What is committed is acked; the rest comes back.
+        except ConfigurationError:
+            # What went out goes out once, however often a supervisor starts this again.
+            self._settle(session, handover, handled)
+            raise
         if failed and not session.failure:
             handover.send(self._count(session, failed))
         # One ack for all of it, unless the broker has the copies wait.
@@ -142,6 +146,10 @@ class Worker:
             session.check()
             self._finish(session, handled, [])
             handled = []
+        self._settle(session, handover, handled)
+
+    def _settle(self, session: Session, handover: Handover, handled: Sequence[Handled]) -> None:
+        """Ack what is committed, and each original whose copy the broker confirms."""
         for taken in handover.settle():
             session.check()
             self._finish(session, handled, taken)

@@ -3,7 +3,8 @@
 A transaction takes the write lock as it begins. SQLite's own busy timeout looks for a free lock
 in steps that grow to a tenth of a second, and a process that commits and begins again at once
 leaves it free for a thousandth: under load the others miss it until their time is over. Here they
-look every few milliseconds (https://www.sqlite.org/c3ref/busy_timeout.html).
+look every few milliseconds (https://www.sqlite.org/c3ref/busy_timeout.html). A statement that
+writes outside a transaction waits in SQLite's own way: what has to get through begins one.
 """
 
 import random

@@ -45,7 +45,10 @@ def more_say_than(number: int, text: str, *, using: str) -> bool:
     words = text.split()[:WORDS_LIMIT]
     if connections[using].vendor != "sqlite" or not all(map(_PART.fullmatch, words)):
         return False
-    query = _query_on_sqlite([part for word in words for part in asked_words(word)])
+    if not all(words_of(word) for word in words):
+        return False
+    parts = [part for word in words for part in asked_words(word)][:PARTS_LIMIT]
+    query = _query_on_sqlite(parts)
     with connections[using].cursor() as cursor:
         cursor.execute(_COUNT_ON_SQLITE, [query, number + 1])
         return bool(cursor.fetchone()[0] > number)

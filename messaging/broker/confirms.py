@@ -65,18 +65,26 @@ class Ledger:
         self._last_tag = 0
         self._open: dict[int, tuple[Batch, int]] = {}
         self._returned: dict[int, str] = {}
+        # Made when a message returns, which few ever do, and dropped with the end of a batch.
+        self._tags_by_route: dict[Route, list[int]] | None = None
 
     def sent(self, batch: Batch, index: int) -> int:
         """A message of the batch went out; the tag by which the broker will confirm it."""
         self._last_tag += 1
         self._open[self._last_tag] = (batch, index)
+        if self._tags_by_route is not None:
+            self._tags_by_route.setdefault(batch.routes[index], []).append(self._last_tag)
         return self._last_tag
 
     def returned(self, route: Route, reason: str) -> None:
         """The broker sent a message back. Of equal ones nobody knows which: it may be any of them,
         and to send one twice does no harm."""
-        for tag, (batch, index) in self._open.items():
-            if batch.routes[index] == route:
+        if self._tags_by_route is None:
+            self._tags_by_route = {}
+            for tag, (batch, index) in self._open.items():
+                self._tags_by_route.setdefault(batch.routes[index], []).append(tag)
+        for tag in self._tags_by_route.get(route, ()):
+            if tag in self._open:
                 self._returned.setdefault(tag, reason)
 
     def confirmed(self, tag: int, *, multiple: bool, positive: bool) -> bool:
@@ -94,6 +102,7 @@ class Ledger:
             batch.settle(index, result)
         self._open.clear()
         self._returned.clear()
+        self._tags_by_route = None
 
     def _settle(self, tag: int, *, positive: bool) -> bool:
         entry = self._open.pop(tag, None)
@@ -105,4 +114,6 @@ class Ledger:
             batch.settle(index, Result(Verdict.RETURNED, reason))
         else:
             batch.settle(index, _CONFIRMED if positive else _NACKED)
+        if batch.done:
+            self._tags_by_route = None
         return batch.done

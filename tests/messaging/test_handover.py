@@ -207,6 +207,24 @@ def test_others_that_go_through_meanwhile_do_not_put_off_the_next_offer(
     assert clock.now + (handover.seconds_to_next_offer() or 0) <= max(due, clock.now)
 
 
+def test_batches_without_copies_put_no_offer_off(
+    session: FakeSession, handover: Handover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock(monkeypatch)
+    refused = permanent()
+    session.answers["ns.catalog.dead"] = NACKED
+    offer(handover, refused)
+    session.answers.clear()
+
+    for _ in range(3):
+        clock.advance(0.9 * (handover.seconds_to_next_offer() or 0))
+        assert list(handover.settle()) == []
+    clock.advance(handover.seconds_to_next_offer())
+
+    assert clock.now < 1002
+    assert offer_again(handover) == [refused]
+
+
 def test_when_the_queue_takes_another_copy_the_refused_ones_wait_no_longer(
     session: FakeSession, handover: Handover, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -346,20 +346,21 @@ def test_a_fact_below_the_floor_goes_before_the_next_of_its_material(
 
 
 def test_the_relay_s_marks_alone_do_not_wait_for_the_disk(run: Run) -> None:
-    ask, waits, goes_on = {
-        "postgresql": ("SHOW synchronous_commit", "on", "off"),
-        "sqlite": ("PRAGMA synchronous", 2, 1),  # FULL, NORMAL
+    ask, waits, goes_on, afterwards = {
+        "postgresql": ("SHOW synchronous_commit", "on", "off", "on"),
+        "sqlite": ("PRAGMA synchronous", 2, 1, 1),  # FULL, NORMAL
     }[connection.vendor]
-    other = connection.copy()
-    try:
-        with other.cursor() as cursor:
-            before = cursor.execute(ask).fetchone()
-            relay_connection.prepare(other)
-            after = cursor.execute(ask).fetchone()
-    finally:
-        other.close()
+    connection.close()
+    with connection.cursor() as cursor:
+        found = [cursor.execute(ask).fetchone()[0]]
+        relay_connection.prepare(connection)
+        with transaction.atomic():
+            relay_connection.wait_for_no_disk(using="default")
+            found.append(cursor.execute(ask).fetchone()[0])
+        found.append(cursor.execute(ask).fetchone()[0])
+    connection.close()
 
-    assert (before, after) == ((waits,), (goes_on,))
+    assert found == [waits, goes_on, afterwards]
 
 
 def test_a_backlog_of_which_statistics_know_nothing_is_not_gone_through_for_each_batch(

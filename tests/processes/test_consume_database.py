@@ -19,6 +19,7 @@ from materials.audit.models import AuditRecord
 from materials.audit.projection import apply
 from messaging.database_turns import STILL_FRESH_SECONDS
 from messaging.envelope import Event
+from messaging.errors import ConfigurationError
 from messaging.models import FailedAttempt, InboxReceipt
 from tests.environment import run_folder
 from tests.eventually import eventually, never
@@ -28,7 +29,7 @@ from tests.postgres_cluster import OwnPostgres
 from tests.processes.database import migrate
 from tests.processes.harness import Run
 from tests.processes.queues import Queues
-from tests.processes.working import working
+from tests.processes.working import consume_once, working
 
 MISCONFIGURED = 3
 EVENTS = [published(f"article-{number}") for number in range(20)]
@@ -255,6 +256,22 @@ def test_a_lock_that_is_held_for_long_is_a_failure_of_this_message_alone(
         eventually(lambda: InboxReceipt.objects.filter(consumer="catalog").count() == 6)
         queues.await_ready("catalog")
     assert set(FailedAttempt.objects.values_list("material_id", flat=True)) == {"article-0"}
+
+
+def test_a_fault_of_the_configuration_leaves_no_copy_behind_with_its_original(
+    run: Run, queues: Queues
+) -> None:
+    def refuse(events: Sequence[Event], using: str) -> set[str]:
+        raise ConfigurationError("a right is missing")
+
+    queues.publish(published())
+    queues.give("audit", b"not an event")
+    queues.await_ready("audit", main=2)
+
+    with pytest.raises(ConfigurationError):
+        consume_once("audit", apply=refuse)
+
+    queues.await_ready("audit", main=1, dead=1)
 
 
 @pytest.mark.any_database

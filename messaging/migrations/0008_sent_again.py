@@ -1,4 +1,4 @@
-"""Indexes by which the admin finds rows of tables too large to be read."""
+"""An index by which the admin finds what was sent again, by its event."""
 
 from django.db import migrations, models
 
@@ -18,17 +18,5 @@ class Migration(migrations.Migration):
                 fields=["event_id"],
                 name="outbox_sent_again",
             ),
-        ),
-        AddIndexBesideWriters(
-            model_name="inboxreceipt",
-            index=models.Index(
-                condition=models.Q(("names_revision", False)),
-                fields=["material_id"],
-                name="inbox_second_facts",
-            ),
-        ),
-        AddIndexBesideWriters(
-            model_name="failedattempt",
-            index=models.Index(fields=["material_id"], name="failed_attempt_material"),
         ),
     ]
