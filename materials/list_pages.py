@@ -94,10 +94,13 @@ def _keys_of(found: MaterialQuerySet, place: slice) -> list[int]:
     return list(found.values_list("pk", flat=True)[place])
 
 
+_UNKNOWN = object()
+
+
 def _value_at(number: int, order: Sequence[str]) -> Any:
     """What the material at that place of all has in the first column; of some minutes ago."""
     key = f"materials:{number}:{order[0]}"
-    if (kept := cache.get(key)) is None:
+    if (kept := cache.get(key, _UNKNOWN)) is _UNKNOWN:
         names = Material.objects.order_by(*order).values_list(order[0].removeprefix("-"), flat=True)
         kept = names[number : number + 1].first()
         cache.set(key, kept, timeout=KEPT_SECONDS)

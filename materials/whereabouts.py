@@ -66,7 +66,7 @@ def _are_waiting() -> Q:
 
 
 def _are_new_and_not_there() -> Q:
-    # Asked for once, and not for the count and for the page. Cut out first: a database cannot
+    # As ids, so that no count or page has to look them up again. Cut out first: a database cannot
     # guess how many lie beyond what it has yet to look up.
     newest = Revision.objects.order_by("-pk").values("pk")[:NEWEST_FACTS]
     there = _ARRIVED.filter(material_id=OuterRef("material_id"), revision=OuterRef("number"))

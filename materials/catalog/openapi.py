@@ -52,8 +52,9 @@ _LIST = {
     "parameters": [
         _ask(
             "q",
-            "Words that each begin a word of title, summary or text, in any case. The first"
-            " eight words and 200 characters count.",
+            "Words that each begin a word of title, summary or text, in any case; what a sign joins"
+            " to a next one (`article-107`) is a whole word. The first eight words and 200"
+            " characters count.",
             type="string",
         ),
         _ask("tag", "A tag, exactly as written.", type="string"),

@@ -37,8 +37,9 @@ class Selection:
         """The published entries that pass, newest first.
 
         Every word of `q`, up to eight, begins a word of the title, the summary or the text, in
-        any case. Nothing matches what no event can hold. Those `among_many` are asked for in a
-        way that is quick where so many pass that a page of them is soon met.
+        any case; what a sign joins to a next one is a whole word. Nothing matches what no event
+        can hold. Those `among_many` are asked for in a way that is quick where so many pass that a
+        page of them is soon met.
         """
         entries = CatalogEntry.objects.published()
         if "\x00" in self.q + self.tag + self.lang:

@@ -1,8 +1,9 @@
 """How the catalog looks for words: by an index, on either database.
 
 Every word asked for begins a word of the title, the summary or the text, in any case; a word of one
-or two letters is such a word as a whole. Signs count too: `c++` is found where it stands like that.
-A word of signs alone finds nothing, because no index could serve it.
+or two letters is such a word as a whole, and so is one that a sign joins to the next: in
+`article-107` the `article`. Signs count too: `c++` is found where it stands like that. A word of
+signs alone finds nothing, because no index could serve it.
 """
 
 import re
