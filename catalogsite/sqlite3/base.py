@@ -40,6 +40,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _began(self, *, last_try: bool) -> bool:
         try:
+            # Django's, which its published types leave out.
             super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except OperationalError as error:
             if last_try or not _is_busy(error):

@@ -76,6 +76,14 @@ def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> byt
     return joined
 
 
+def ack_frame(tag: int, *, channel_number: int) -> bytes:
+    """One basic.ack. By hand: hundreds may go out at once, and pika takes 15 us for each."""
+    index = pika.spec.Basic.Ack.INDEX
+    return _ACK_FRAME.pack(
+        pika.spec.FRAME_METHOD, channel_number, 13, index, tag, 0, pika.spec.FRAME_END
+    )
+
+
 def delivery(
     method: pika.spec.Basic.Deliver,
     properties: pika.BasicProperties,
@@ -196,6 +204,8 @@ def _body_frames(body: bytes, channel_number: int, body_max_bytes: int) -> Itera
 
 
 _FRAME_HEAD = struct.Struct(">BHI")
+# Type, channel and size of the frame; class and method; tag; not `multiple`; end.
+_ACK_FRAME = struct.Struct(">BHIIQBB")
 _FRAME_END = bytes((pika.spec.FRAME_END,))
 _HEADER, _BODY = pika.spec.FRAME_HEADER, pika.spec.FRAME_BODY
 _CONTENT_HEADER = struct.Struct(">HHQH")
