@@ -39,8 +39,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # Else each test client reads every static file's name and date anew, for nobody.
     django_settings.WHITENOISE_AUTOREFRESH = True
     empty_quickly_after_tests()
-    # At DEBUG it fills the report of a failed test with hundreds of lines.
-    logging.getLogger("pika").setLevel(logging.WARNING)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -65,6 +63,8 @@ def _turn(item: pytest.Item) -> int:
 @pytest.fixture(autouse=True)
 def _nothing_left_to_the_next_test() -> Iterator[None]:
     """A request leaves its language to the thread, and counts to the cache."""
+    # At DEBUG it fills the report of a failed test with hundreds of lines. Django sets it anew.
+    logging.getLogger("pika").setLevel(logging.WARNING)
     yield
     translation.deactivate()
     cache.clear()

@@ -26,7 +26,7 @@ from messaging.broker.sessions import topology
 from messaging.broker.wire import Message
 from messaging.errors import BrokerUnavailable, ConfigurationError
 from messaging.process import Lifetime
-from tests.eventually import eventually
+from tests.eventually import PATIENCE_SECONDS, eventually
 from tests.messaging.sessions import a_closed_session, a_session, message, to_queue
 from tests.tcp_proxy import tcp_proxy
 from tests.wire import Wire
@@ -43,6 +43,13 @@ def send(session: Session, *messages: Message) -> list[Verdict]:
 
 def main_queue() -> str:
     return topology().main(CATALOG)
+
+
+def assert_ends(session: Session, *, because: str | None = None) -> None:
+    """What became of the messages may be known a moment before why the session ended."""
+    session.wait(lambda: False, PATIENCE_SECONDS)
+    with pytest.raises(BrokerUnavailable, match=because):
+        session.check()
 
 
 # --- what becomes of a message -------------------------------------------------------------
@@ -226,9 +233,7 @@ def test_frames_for_which_the_broker_ends_the_connection_make_their_batch_suspec
         verdicts = send(session, message(), larger_than_a_frame)
 
         assert verdicts[1] is Verdict.SUSPECT
-        session.wait(lambda: False, 20)  # ends when the session does
-        with pytest.raises(BrokerUnavailable, match="said 501 FRAME_ERROR"):
-            session.check()
+        assert_ends(session, because="said 501 FRAME_ERROR")
 
 
 def test_a_consuming_session_ends_when_the_broker_closes_its_channel(namespace: str) -> None:
@@ -239,9 +244,7 @@ def test_a_consuming_session_ends_when_the_broker_closes_its_channel(namespace: 
         verdicts = send(session, refused)
 
         assert verdicts == [Verdict.SUSPECT]
-        session.wait(lambda: False, 20)  # ends when the session does
-        with pytest.raises(BrokerUnavailable, match="406"):
-            session.check()
+        assert_ends(session, because="406")
 
 
 def test_a_subscription_that_ends_while_its_queue_stands_is_taken_up_by_another_session(
@@ -255,9 +258,7 @@ def test_a_subscription_that_ends_while_its_queue_stands_is_taken_up_by_another_
         cancel = pika.frame.Method(1, pika.spec.Basic.Cancel(consumer_tag=tag))
         session._loop.call(lambda: session._channel._cancelled(cancel))
 
-        session.wait(lambda: False, 20)  # ends when the session does
-        with pytest.raises(BrokerUnavailable, match="ended the subscription to queue"):
-            session.check()
+        assert_ends(session, because="ended the subscription to queue")
 
 
 def test_a_missing_exchange_ends_the_session_and_nobody_is_blamed(
@@ -268,8 +269,7 @@ def test_a_missing_exchange_ends_the_session_and_nobody_is_blamed(
         verdicts = send(session, message(), message())
 
         assert verdicts == [Verdict.UNKNOWN] * 2
-        with pytest.raises(BrokerUnavailable, match=r"404 NOT_FOUND.*events"):
-            session.check()
+        assert_ends(session, because=r"404 NOT_FOUND.*events")
 
 
 # --- loss, silence, alarms -----------------------------------------------------------------
@@ -297,8 +297,7 @@ def test_a_connection_lost_while_confirming_leaves_the_unconfirmed_unknown(
 
         assert (confirmed, verdicts) == ([Verdict.CONFIRMED], [Verdict.UNKNOWN] * 2)
         assert after == [Verdict.UNKNOWN]
-        with pytest.raises(BrokerUnavailable):
-            session.check()
+        assert_ends(session)
 
 
 def test_a_broker_that_beats_but_does_not_confirm_is_given_up(
@@ -312,8 +311,7 @@ def test_a_broker_that_beats_but_does_not_confirm_is_given_up(
         verdicts = [result.verdict for result in session.settle(batch)]
 
         assert verdicts == [Verdict.UNKNOWN]
-        with pytest.raises(BrokerUnavailable, match="did not confirm in time"):
-            session.check()
+        assert_ends(session, because="did not confirm in time")
 
 
 def test_a_count_that_does_not_come_is_not_taken_for_an_empty_queue(
@@ -368,9 +366,7 @@ def test_a_blocked_broker_is_waited_for_and_a_frozen_one_is_not(own_broker: Rabb
 
         assert (still_open, session.blocked) == (False, False)
         assert (unblocked, frozen) == ([Verdict.CONFIRMED], [Verdict.UNKNOWN])
-        session.wait(lambda: False, 20)  # ends when the session does
-        with pytest.raises(BrokerUnavailable, match="missed its heartbeats"):
-            session.check()
+        assert_ends(session, because="missed its heartbeats")
 
 
 # --- opening -------------------------------------------------------------------------------

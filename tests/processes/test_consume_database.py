@@ -261,15 +261,21 @@ def test_a_lock_that_is_held_for_long_is_a_failure_of_this_message_alone(
 def test_a_fault_of_the_configuration_leaves_no_copy_behind_with_its_original(
     run: Run, queues: Queues
 ) -> None:
-    def refuse(events: Sequence[Event], using: str) -> set[str]:
-        raise ConfigurationError("a right is missing")
+    first, second = published("article-1"), published("article-2")
 
-    queues.publish(published())
-    queues.give("audit", b"not an event")
-    queues.await_ready("audit", main=2)
+    def take_away_the_right(events: Sequence[Event], using: str) -> set[str]:
+        if second in events:
+            raise ConfigurationError("a right is missing")
+        # One batch of both, if they arrive in time; the same end if they do not.
+        queues.give("audit", b"not an event")
+        queues.publish(second)
+        queues.await_ready("audit")
+        time.sleep(0.2)
+        return apply(events, using)
 
+    queues.publish(first)
     with pytest.raises(ConfigurationError):
-        consume_once("audit", apply=refuse)
+        consume_once("audit", apply=take_away_the_right)
 
     queues.await_ready("audit", main=1, dead=1)
 
