@@ -75,7 +75,6 @@ class ConfirmedChannel:
         """The connection is gone; of what is unconfirmed nothing is known, or worse."""
         self._channel = None
         self._ledger.lost(SUSPECT if suspect else UNKNOWN)
-        self._listener.batch_done()
 
     def send(self, batch: Batch, frames: Sequence[bytes | None]) -> None:
         """Publish what could be encoded; settles the batch as unknown where there is no channel."""
