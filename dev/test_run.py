@@ -4,7 +4,7 @@
 had is said plainly; with CI set it fails the run before it starts.
 
 On a machine that is busy with other things a test may fail that tells nothing about the code. So
-a few failures, and no more, are run once more, alone; what passed only then is named at the end.
+a few failures, and no more, are run again, alone; what passed only then is named at the end.
 """
 
 import json
@@ -33,6 +33,7 @@ FAILED, CONFIGURATION, NO_TESTS = 1, 3, 5
 STOP_SECONDS = 60
 # More than these are no accident of a busy machine.
 FAILURES_TRIED_AGAIN = 3
+TRIES_ALONE = 2
 SERVICES = {
     "rabbitmq-server": find_rabbitmq,
     "postgresql": find_postgres,
@@ -145,12 +146,13 @@ def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -
     asked = (f"--junitxml={report}", f"--override-ini=cache_dir={notes}", *arguments)
     code = _pytest("-n", "2", "--dist=worksteal", *asked, environment=environment)
     failed = _failed(notes)
-    only_alone: tuple[str, ...] = ()
-    if code == FAILED and 0 < len(failed) <= FAILURES_TRIED_AGAIN:
-        print(f"--- {database}: what failed, once more and alone", flush=True)
-        again = ("--last-failed", f"--override-ini=cache_dir={notes}", *arguments, "-n", "0")
+    again = ("--last-failed", f"--override-ini=cache_dir={notes}", *arguments, "-n", "0")
+    tries = TRIES_ALONE if 0 < len(failed) <= FAILURES_TRIED_AGAIN else 0
+    while code == FAILED and tries:
+        print(f"--- {database}: what failed, again and alone", flush=True)
         code = _pytest(*again, environment=environment)
-        only_alone = tuple(failed) if code == 0 else ()
+        tries -= 1
+    only_alone = tuple(failed) if failed and code == 0 else ()
     return Result(database, code, _counts(report), time.monotonic() - began, only_alone)
 
 

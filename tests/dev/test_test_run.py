@@ -7,7 +7,7 @@ import pytest
 
 from dev import test_run
 
-# Fails as long as a file is not there, which it then makes: so only the first time.
+# Fails as long as a file is not long enough, which it makes longer: so only the first times.
 ONCE = """
 from pathlib import Path
 
@@ -16,9 +16,9 @@ import pytest
 @pytest.mark.parametrize("word", ["a b", "[::]", "ж"])
 def test_once(word):
     mark = Path({folder!r}) / word.encode().hex()
-    there = mark.exists()
-    mark.touch()
-    assert there
+    times = len(mark.read_bytes()) if mark.exists() else 0
+    mark.write_bytes(b"." * (times + 1))
+    assert times >= {fails}
 
 def test_well():
     pass
@@ -45,10 +45,11 @@ def run(suite: Path) -> test_run.Result:
     return test_run._run_suite("SQLite", "", folder=suite.parent, arguments=[*plain, str(suite)])
 
 
+@pytest.mark.parametrize("fails", range(1, test_run.TRIES_ALONE + 1))
 def test_what_passes_when_it_is_run_again_alone_fails_no_run_and_is_named(
-    suite: Path, capfd: pytest.CaptureFixture[str]
+    suite: Path, fails: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    suite.write_text(ONCE.format(folder=str(suite.parent)))
+    suite.write_text(ONCE.format(folder=str(suite.parent), fails=fails))
 
     result = run(suite)
 
@@ -77,4 +78,4 @@ def test_many_failures_are_no_accident_and_are_not_run_again(
     result = run(suite)
 
     assert (result.code, result.only_alone) == (test_run.FAILED, ())
-    assert "once more" not in capfd.readouterr().out
+    assert "again and alone" not in capfd.readouterr().out
