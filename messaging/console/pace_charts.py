@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.core.cache import cache
 from django.utils.translation import gettext as _
 
 from messaging.console.charts import Bar, bars, line
@@ -13,6 +14,8 @@ from messaging.registry import Consumer
 
 WIDTH, BAR_HEIGHT, LINE_HEIGHT = 520, 64, 96
 _LABEL_HEIGHT = 13.0
+# Thousands of receipts are read for the charts: several looks at the page share them.
+KEPT_SECONDS = 10
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,14 @@ class PaceChart:
 
 
 def pace_charts(consumer: Consumer) -> list[PaceChart]:
-    """The last hour and the last day."""
+    """The last hour and the last day, as they were at most KEPT_SECONDS ago."""
     spans = [(timedelta(hours=1), 12), (timedelta(days=1), 24)]
-    hour, day = paces(consumer, spans)
+    key = f"pace:{consumer.name}"
+    kept: list[Pace] | None = cache.get(key)
+    if kept is None:
+        kept = paces(consumer, spans)
+        cache.set(key, kept, timeout=KEPT_SECONDS)
+    hour, day = kept
     return [_chart(_("Last hour"), hour), _chart(_("Last day"), day)]
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from messaging import pauses, registry
 from messaging.broker.sessions import topology
 from messaging.console.broker_look import BrokerLook, look
-from messaging.console.pace_charts import PaceChart, pace_charts
+from messaging.console.pace_charts import KEPT_SECONDS, PaceChart, pace_charts
 from messaging.console.remedies import advise
 from messaging.console.rights import PAUSE, VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
@@ -162,6 +162,7 @@ def _show(request: HttpRequest) -> HttpResponse:
         ],
         "charts": _charts(),
         "most_receipts": MOST_RECEIPTS,
+        "kept_seconds": KEPT_SECONDS,
         "minutes": [(each, span(each * 60)) for each in PAUSE_MINUTES],
         "longest_reason": LONGEST_REASON,
     }
