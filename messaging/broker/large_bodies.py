@@ -6,74 +6,96 @@ the rest by the session's own.
 
 import os
 import tempfile
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import IO
 
 LARGE_BYTES = 256 * 1024
+# So much of what has been taken may still lie on the disk beside what has not.
+FILE_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(slots=True, eq=False)
+class _File:
+    """Unnamed: it is gone with its descriptor."""
+
+    file: IO[bytes]
+    end: int = 0
+    waiting: int = 0  # bodies in it that nobody has taken yet
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a body lies in the file."""
+    """Where a body lies."""
 
+    file: _File
     offset: int
     size: int
 
 
 class LargeBodies:
-    """One unnamed file a session, made when the first large body comes, gone with the session."""
+    """Files of a session, each given up when it is full and all that lay in it was taken."""
 
     def __init__(self) -> None:
-        self._descriptor: int | None = None
-        self._end = 0
-        self._put = self._taken = 0
+        # Held while a body is written: no descriptor is closed, and given to another, meanwhile.
+        self._lock = threading.Lock()
+        self._files: set[_File] = set()
+        self._current: _File | None = None
         self._closed = False
 
     def put(self, body: bytes) -> Place | None:
         """None where the body has to stay in memory: it is small, or the disk does not take it."""
-        if len(body) <= LARGE_BYTES or self._closed:
+        if len(body) <= LARGE_BYTES:
             return None
-        try:
-            if self._descriptor is None:
-                self._descriptor = _unnamed_file()
-            if self._put == self._taken:
-                os.ftruncate(self._descriptor, 0)
-                self._end = 0
-            place = Place(self._end, len(body))
-            _write(self._descriptor, body, place.offset)
-        except OSError:
-            return None
-        self._end += len(body)
-        self._put += 1
-        return place
+        with self._lock:
+            if self._closed:
+                return None
+            try:
+                file = self._file_with_room()
+                _write(file.file.fileno(), body, file.end)
+            except OSError:
+                return None
+            place = Place(file, file.end, len(body))
+            file.end += len(body)
+            file.waiting += 1
+            return place
 
     def take(self, place: Place) -> bytes:
         """The body that was put there. Raises OSError when the disk does not give it back."""
-        assert self._descriptor is not None
         pieces: list[bytes] = []
         offset, end = place.offset, place.offset + place.size
         while offset < end:
-            piece = os.pread(self._descriptor, end - offset, offset)
+            piece = os.pread(place.file.file.fileno(), end - offset, offset)
             if not piece:
                 raise OSError("a body that was put aside is no longer there")
             pieces.append(piece)
             offset += len(piece)
-        self._taken += 1
+        with self._lock:
+            place.file.waiting -= 1
+            if not place.file.waiting:
+                self._give_up(place.file)
         return b"".join(pieces)
 
     def close(self) -> None:
         """Give the room back; what was not taken comes again from the broker."""
-        self._closed = True
-        if self._descriptor is not None:
-            with suppress(OSError):
-                os.close(self._descriptor)
-            self._descriptor = None
+        with self._lock:
+            self._closed = True
+            for file in list(self._files):
+                self._give_up(file)
 
+    def _file_with_room(self) -> _File:
+        if self._current is None or self._current.end >= FILE_BYTES:
+            self._current = _File(tempfile.TemporaryFile(buffering=0))  # noqa: SIM115  # kept open
+            self._files.add(self._current)
+        return self._current
 
-def _unnamed_file() -> int:
-    descriptor, path = tempfile.mkstemp(prefix="catalogsite-bodies-")
-    os.unlink(path)
-    return descriptor
+    def _give_up(self, file: _File) -> None:
+        self._files.discard(file)
+        if file is self._current:
+            self._current = None
+        with suppress(OSError):
+            file.file.close()
 
 
 def _write(descriptor: int, body: bytes, offset: int) -> None:

@@ -69,6 +69,27 @@ def test_a_full_prefetch_of_large_bodies_fits_in_memory(unacked: Unacked) -> Non
     assert [each[:2] for each in take_all(unacked)] == [tag.to_bytes(2) for tag in range(60)]
 
 
+def test_what_was_taken_leaves_the_disk_however_long_more_comes(
+    unacked: Unacked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(large_bodies, "FILE_BYTES", 8 * LARGE_BYTES)
+
+    def on_disk() -> int:
+        return sum(os.fstat(each.file.fileno()).st_size for each in unacked._large._files)
+
+    most = 0
+    for tag in range(100):  # never empty, as with a prefetch that the broker refills
+        unacked.arrived(delivery(tag, body(tag, 2 * LARGE_BYTES)))
+        if tag >= 3:
+            (taken,) = unacked.take(1, limit_bytes=1)
+            assert taken.body == body(tag - 3, 2 * LARGE_BYTES)
+        most = max(most, on_disk())
+
+    assert most <= (8 + 8) * LARGE_BYTES  # a file that is nearly taken, and the one being filled
+    take_all(unacked)
+    assert on_disk() == 0
+
+
 def test_on_a_full_disk_they_stay_in_memory(
     unacked: Unacked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
