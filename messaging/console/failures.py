@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -85,7 +85,8 @@ def _trends(letters: DeadLetterQuerySet) -> dict[_Key, dict[datetime, int]]:
     rows = (
         letters.filter(died_at__gte=since)
         .order_by()
-        .annotate(hour=TruncHour("died_at"))
+        # Whole hours of UTC, as the bars are: some zones begin theirs in the middle of one.
+        .annotate(hour=TruncHour("died_at", tzinfo=UTC))
         .values("consumer", "reason", "place", "hour")
         .annotate(count=Count("*"))
     )

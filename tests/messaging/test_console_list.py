@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from pytest_django import Settings
 
 from messaging.broker.address import BrokerAddress
@@ -231,3 +232,13 @@ def test_failures_are_grouped_with_their_trend_and_lead_to_their_letters(sign_in
     assert [row.of_late for row in rows] == [3, 1]
     assert "<svg" in page.content.decode()
     assert shown(client.get(rows[1].url)) == {odd.pk}
+
+
+def test_the_trend_of_a_failure_is_the_same_in_a_zone_of_half_an_hour(sign_in: SignIn) -> None:
+    client = sign_in("view_deadletter")
+    died(facts.published())
+
+    with timezone.override("Asia/Kolkata"):
+        page = client.get(f"{LIST}failures/")
+
+    assert [row.of_late for row in page.context["rows"]] == [1]
