@@ -6,9 +6,12 @@ about dead letters, queues and pauses are in `console`.
 
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from itertools import islice
+from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -17,14 +20,13 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from messaging import outbox_queue, registry
+from messaging import parked_rows, registry
 from messaging.console.batches import BatchAdmin
 from messaging.console.letters import LetterAdmin
 from messaging.console.log_pages import DecisionAdmin
 from messaging.console.queues import QueueAdmin
 from messaging.console.rights import operator_of
 from messaging.console.sightings import may_see_payload
-from messaging.decision_log import entry
 from messaging.models import (
     DeadLetter,
     FailedAttempt,
@@ -35,10 +37,9 @@ from messaging.models import (
     Pause,
     RelayLease,
 )
-from messaging.outbox import wake_relay
 from messaging.read_only_admin import CappedPaginator, FactAdmin, ReadOnlyAdmin, preview
 
-LOGGED_ROWS = 100
+HISTORY_LINES_AT_ONCE = 500
 
 
 class _KnownNames(admin.SimpleListFilter):
@@ -142,16 +143,9 @@ class OutboxMessageAdmin(PayloadAdmin):
     @admin.action(description=_("Try again to send the failed ones"), permissions=["retry"])
     def try_again(self, request: HttpRequest, queryset: QuerySet[OutboxMessage]) -> None:
         with transaction.atomic(using=queryset.db):
-            rows = queryset.filter(state=OutboxMessage.State.FAILED)
-            for row in rows[: CappedPaginator.MOST]:
-                self.log_change(request, row, "Try again")
-            tried = list(rows.values_list("pk", flat=True)[:LOGGED_ROWS])
-            count = outbox_queue.retry_failed(using=queryset.db, among=queryset)
-            detail = {"rows": tried, "count": count}
-            if count:
-                action = OperatorDecision.Action.RETRY_OUTBOX
-                entry(action, operator_of(request), detail=detail).save(using=queryset.db)
-            wake_relay(using=queryset.db)
+            self._write_into_history(request, queryset.filter(state=OutboxMessage.State.FAILED))
+            operator = operator_of(request)
+            count = parked_rows.retry_failed(operator=operator, using=queryset.db, among=queryset)
         said = ngettext(
             "%(count)d failed message will be tried again.",
             "%(count)d failed messages will be tried again.",
@@ -159,6 +153,23 @@ class OutboxMessageAdmin(PayloadAdmin):
         )
         level = messages.SUCCESS if count else messages.WARNING
         self.message_user(request, said % {"count": count}, level)
+
+    def _write_into_history(self, request: HttpRequest, rows: QuerySet[OutboxMessage]) -> None:
+        """Each row's own page tells of it too: Django's log, in few statements."""
+        kind = ContentType.objects.db_manager(rows.db).get_for_model(OutboxMessage)
+        lines = (
+            LogEntry(
+                user_id=cast(int, request.user.pk),
+                content_type=kind,
+                object_id=str(row.pk),
+                object_repr=str(row)[:200],
+                action_flag=CHANGE,
+                change_message="Try again",
+            )
+            for row in rows.defer("body", "header_table")[: CappedPaginator.MOST].iterator()
+        )
+        while some := list(islice(lines, HISTORY_LINES_AT_ONCE)):
+            LogEntry.objects.using(rows.db).bulk_create(some)
 
 
 @admin.register(InboxReceipt)

@@ -52,13 +52,11 @@ class Relay:
         *,
         using: str,
         once: bool = False,
-        retry_failed: bool = False,
     ) -> None:
         self._topology = topology
         self._lifetime = lifetime
         self._using = using
         self._once = once
-        self._retry_failed = retry_failed
         self._turns = DatabaseTurns(using, lifetime, prepare=relay_connection.prepare)
         self._pause = PauseWatch(RELAY, lifetime)
         self._leadership = Leadership("relay", using=using)
@@ -79,21 +77,12 @@ class Relay:
         Raises ConfigurationError for what waiting cannot mend, and OutageError when a stop is
         asked for while the database is away at the very beginning.
         """
-        if self._retry_failed:
-            self._make_failed_due()
         try:
             serve_until_done(self._serve, self._lifetime, name="relay_outbox")
         finally:
             self._bell.close()
             self._release()
         return FAILED if self._once and (self._undelivered or self._is_paused) else DONE
-
-    def _make_failed_due(self) -> None:
-        # In turns of their own: a person's decision is on the disk before it is told.
-        count = DatabaseTurns(self._using, self._lifetime).insist(
-            lambda: outbox_queue.retry_failed(using=self._using), still_wanted=lambda: True
-        )
-        log.info("failed rows are due again", rows=count)
 
     def _serve(self, session: Session) -> None:
         log.info("relaying")
@@ -199,8 +188,9 @@ class Relay:
         self._bulk_pace.confirmed(len(judgement.sent))
         self._suspects.difference_update(row.pk for row in [*judgement.sent, *refused])
         self._suspects.update(row.pk for row in judgement.suspected)
-        self._undelivered.difference_update(row.pk for row in judgement.sent)
-        self._undelivered.update(row.pk for row in refused)
+        if self._once:
+            self._undelivered.difference_update(row.pk for row in judgement.sent)
+            self._undelivered.update(row.pk for row in refused)
         log_many(__name__, "sent", [names_of(row) for row in judgement.sent])
         for refusal, rows in judgement.refused.items():
             for row in rows:

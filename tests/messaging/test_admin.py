@@ -363,13 +363,21 @@ def test_a_failed_row_is_tried_again_by_whoever_may(staff: Callable[..., Client]
     assert (entry.object_id, entry.change_message) == (str(row.pk), "Try again")
 
 
-def test_all_failed_rows_of_a_filter_are_tried_again_at_once(staff: Callable[..., Client]) -> None:
-    rows = [parked() for _ in range(3)]
+def test_all_failed_rows_of_a_filter_are_tried_again_at_once(
+    staff: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("messaging.admin.HISTORY_LINES_AT_ONCE", 10)
+    rows = [parked() for _ in range(25)]
     client = staff("view_outboxmessage", "retry_outboxmessage")
 
-    try_again(client, rows[0], everything=True)
+    with CaptureQueriesContext(connection) as seen:
+        try_again(client, rows[0], everything=True)
 
-    assert OutboxMessage.objects.pending().count() == 3
+    assert OutboxMessage.objects.pending().count() == 25
+    written = [each for each in seen.captured_queries if "INSERT" in each["sql"]]
+    assert len([each for each in written if "django_admin_log" in each["sql"]]) == 3
+    histories = LogEntry.objects.values_list("object_id", flat=True)
+    assert sorted(histories) == sorted(str(row.pk) for row in rows)
 
 
 def test_without_its_permission_the_verb_is_neither_shown_nor_done(

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from dev.rabbitmq import RabbitNode
 from materials.audit.models import AuditRecord
 from messaging import due_rows, outbox, outbox_queue, outbox_verdicts, relay
-from messaging.models import InboxReceipt, OutboxMessage
+from messaging.models import InboxReceipt, OperatorDecision, OutboxMessage
 from tests.eventually import eventually
 from tests.messaging import facts
 from tests.processes.command import Command
@@ -181,11 +181,14 @@ def test_a_parked_row_goes_when_it_is_retried(run: Run, queues: Queues, short_de
     late = f"{queues.topology.namespace}.late"
     queues.wire.channel.queue_declare(late, exclusive=True)
     queues.wire.channel.queue_bind(late, queues.topology.events, "nobody.listens")
-    retried = run.manage("relay_outbox", "--once", "--retry-failed")
+    retried = run.manage("relay_outbox", "--once", "--retry-failed", "--operator", "olga")
 
     assert none_due == 0
     assert retried.returncode == 0, retried.stderr
     assert states([bad]) == ["sent"]
+    line = OperatorDecision.objects.get()
+    assert (line.action, line.detail) == ("retry_outbox", {"rows": [bad.pk], "count": 1})
+    assert line.operator == "olga"
     assert queues.wire.ready(late) == 1
 
 
@@ -239,6 +242,19 @@ def test_a_deleted_exchange_is_declared_again_and_no_row_pays(run: Run, queues: 
 
     assert set(OutboxMessage.objects.values_list("attempts", flat=True)) == {0}
     assert complete_and_in_order(queues.wire.drain(queues.topology.main("audit")), rows)
+
+
+def test_a_fact_that_only_one_of_two_queues_could_take_goes_again(run: Run, queues: Queues) -> None:
+    with relaying():
+        (before,) = record_facts(1, prefix="before")
+        eventually(lambda: all_sent([before]))
+        queues.wire.delete_queue(queues.topology.main("catalog"))
+        rows = record_facts(5)
+
+        eventually(lambda: all_sent(rows))
+
+    assert set(OutboxMessage.objects.values_list("attempts", flat=True)) == {0}
+    assert complete_and_in_order(queues.wire.drain(queues.topology.main("catalog")), rows)
 
 
 def test_a_row_that_a_full_queue_refuses_waits_for_room_and_is_never_parked(

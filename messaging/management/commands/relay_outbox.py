@@ -2,12 +2,19 @@
 
 from typing import Any
 
+import structlog
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS
 
+from messaging import parked_rows
 from messaging.broker.sessions import topology
+from messaging.database_turns import DatabaseTurns
+from messaging.management.letter_options import add_operator, operator
 from messaging.management.running import run_to_exit
+from messaging.process import Lifetime
 from messaging.relay import Relay
+
+log = structlog.get_logger(__name__)
 
 
 class Command(BaseCommand):
@@ -25,16 +32,25 @@ class Command(BaseCommand):
         parser.add_argument(
             "--retry-failed",
             action="store_true",
-            help="first make every row due again that was parked as failed",
+            help="first make every row due again that was parked as failed; the decision log "
+            "tells of it",
         )
+        add_operator(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run_to_exit(
-            lambda lifetime: Relay(
-                topology(),
-                lifetime,
-                using=DEFAULT_DB_ALIAS,
-                once=options["once"],
-                retry_failed=options["retry_failed"],
-            ).run()
-        )
+        def relay(lifetime: Lifetime) -> int:
+            if options["retry_failed"]:
+                _retry_failed(options["operator"], lifetime)
+            using = DEFAULT_DB_ALIAS
+            return Relay(topology(), lifetime, using=using, once=options["once"]).run()
+
+        run_to_exit(relay)
+
+
+def _retry_failed(name: str, lifetime: Lifetime) -> None:
+    # Not in the relay's own turns: a person's decision is on the disk before it is told.
+    count = DatabaseTurns(DEFAULT_DB_ALIAS, lifetime).insist(
+        lambda: parked_rows.retry_failed(operator=operator(name), using=DEFAULT_DB_ALIAS),
+        still_wanted=lambda: True,
+    )
+    log.info("failed rows are due again", rows=count)
