@@ -27,7 +27,6 @@ START_SECONDS = 60
 STOP_SECONDS = 20
 PORT_SECONDS = 2
 USER = "catalogsite"
-OLDEST_MAJOR = 15
 
 _BIN_FOLDERS = (
     "/usr/lib/postgresql/*/bin",

@@ -14,9 +14,9 @@ Result = TypeVar("Result")
 
 def patiently(act: Callable[[], Result]) -> Result:
     """Do the act; where the database is busy, again after a growing pause, five times in all."""
-    for attempt in range(1, ATTEMPTS):
+    for tried in range(ATTEMPTS - 1):
         try:
             return act()
         except TryAgain:
-            time.sleep(FIRST_PAUSE_SECONDS * 2**attempt)
+            time.sleep(FIRST_PAUSE_SECONDS * 2**tried)
     return act()

@@ -60,7 +60,7 @@ class Collector:
         self._once = once
         self._turns = DatabaseTurns(using, lifetime)
         self._consumers = {topology.dead(each.name): each.name for each in registry.consumers()}
-        self._prefetch = max(1, PREFETCH // len(self._consumers))  # of each queue
+        self._prefetch = max(1, PREFETCH // max(1, len(self._consumers)))  # of each queue
         self._left: Counter[str] = Counter()  # by queue, in this session
         self._reoffer_at = float("inf")
         self._next_sweep = 0.0

@@ -9,6 +9,8 @@ from django.core.management import CommandError, call_command
 from materials import actions
 from materials.events import PUBLISHED, WITHDRAWN
 from materials.models import Revision
+from materials.patience import patiently
+from materials.refusals import TryAgain
 from tests.materials.makers import draft, facts, published
 
 pytestmark = pytest.mark.django_db
@@ -119,3 +121,19 @@ def test_wrong_use_does_nothing(words: tuple[str, ...]) -> None:
 
     assert result.err.startswith("Error:")
     assert facts() == []
+
+
+@pytest.mark.any_database
+def test_who_waits_for_a_busy_database_waits_from_the_first_pause_on_twice_as_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("materials.patience.time.sleep", pauses.append)
+
+    def busy() -> None:
+        raise TryAgain
+
+    with pytest.raises(TryAgain):
+        patiently(busy)
+
+    assert pauses == [0.2, 0.4, 0.8, 1.6]

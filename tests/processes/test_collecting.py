@@ -340,3 +340,11 @@ def test_quorum_queues_give_their_letters_as_well(
     letter = letter_of(event)
     assert (letter.copies, letter.deaths, letter.state) == (1, 1, "open")
     assert Death.objects.count() == 1
+
+
+def test_without_a_consumer_there_is_nothing_to_collect(
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("messaging.registry._consumers", {})
+
+    assert collect_once() == 0
