@@ -27,18 +27,32 @@ class Lifetime:
 
     The first signal asks for an orderly stop. Work that has not come to an end after
     `STOP_GRACE_SECONDS` (a frozen database, a handler that sleeps) is abandoned by ending the
-    process: nothing is acked that is not committed, so everything abandoned comes back. A
+    process: nothing is acked that is not committed, so everything abandoned comes back, and the
+    exit code is 0. With `one_shot` nobody comes back to it but who runs the command again: 1. A
     second signal ends the process at once, with exit code 1.
     """
 
-    def __init__(self, *, catch_signals: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        catch_signals: bool = True,
+        one_shot: bool = False,
+        last_words: Callable[[], None] | None = None,
+    ) -> None:
+        """`last_words` are attempted, in another thread, before work is abandoned."""
         self.stopping = False
         self._catch_signals = catch_signals
         self._previous_handlers: dict[int, object] = {}
         self._previous_wakeup = -1
         self._bell = Pipe()
         self._waiting = False
-        self._watchdog = Watchdog(self.stop, grace_seconds=STOP_GRACE_SECONDS - 0.5)
+        self._watchdog = Watchdog(
+            self.stop,
+            grace_seconds=STOP_GRACE_SECONDS - 0.5,
+            abandoned_code=FAILED if one_shot else DONE,
+            abandoned_said="it is not done" if one_shot else "it will be repeated",
+            last_words=last_words,
+        )
 
     def __enter__(self) -> Self:
         if self._catch_signals:

@@ -34,7 +34,7 @@ def prune_receipts(
     """Delete a consumer's receipts older than anything that could still bring a copy back.
 
     `look` tells what the broker says of the queues, None where it does not answer: then, and
-    while anything waits in the consumer's main or dead queue, none is deleted. Asked right
+    while one of the consumer's queues is missing or holds anything, none is deleted. Asked right
     before each step. What a consumer holds unacked no broker tells; see docs/operating.md.
     """
     before, why = _oldest_copy(pruning, consumer, now=now)
@@ -64,12 +64,17 @@ def prune_receipts(
 def _copies_may_wait(consumer: Consumer, topology: Topology, depths: Depths | None) -> str:
     if depths is None:
         return "the broker does not say whether copies wait in its queues"
-    dead = depths.get(topology.dead(consumer.name))
-    if dead is not None and dead.ready:
-        return f"{dead.ready} letters wait in the dead queue; collect them first"
-    main = depths.get(topology.main(consumer.name))
-    if main is not None and main.ready:
-        return f"{main.ready} messages wait in its queue; let them be consumed first"
+    waiting = {
+        topology.dead(consumer.name): "{ready} letters wait in the dead queue; collect them first",
+        topology.main(consumer.name): "{ready} messages wait in its queue; let them be consumed",
+        topology.retry(consumer.name): "{ready} copies wait in the retry queue; wait for them",
+    }
+    for name, said in waiting.items():
+        depth = depths.get(name)
+        if depth is None:
+            return f"queue {name} is missing, and may come back with copies: declare_topology first"
+        if depth.ready:
+            return said.format(ready=depth.ready)
     return ""
 
 

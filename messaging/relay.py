@@ -23,7 +23,7 @@ from messaging.bulk_pace import BulkPace
 from messaging.database_errors import sanitised
 from messaging.database_turns import DatabaseTurns
 from messaging.due_rows import DueRows
-from messaging.errors import DeliveryError, OutageError
+from messaging.errors import BrokerUnavailable, DeliveryError, OutageError
 from messaging.leadership import STANDBY_SECONDS, Leadership
 from messaging.logs import log_many
 from messaging.outbox_messages import message_of, names_of
@@ -116,7 +116,9 @@ class Relay:
         if self._once:
             return None  # Nobody is there who would wait for the rest.
         if (depths := session.take_depths()) is not None:
-            self._bulk_pace.saw(depths)
+            self._bulk_pace.saw(
+                {name: ready for name, ready in depths.items() if ready is not None}
+            )
         if self._due.bulk_waits and self._bulk_pace.wants_look():
             session.ask_depths(self._topology.main_names())
         return self._bulk_pace.room(in_flight=sum(len(rows) for _, rows, _ in self._in_flight))
@@ -147,11 +149,18 @@ class Relay:
         """Wait for the oldest batches and mark their rows, until so many are in flight.
 
         True when rows went nowhere; then nothing is in flight, and the oldest are read again.
+        Raises BrokerUnavailable, likewise, where a consumer's queue was not there for them.
         """
         lost = False
+        missing: list[str] = []
         while len(self._in_flight) > (0 if lost else leave):
             batch, rows, alone = self._in_flight[0]
             judgement = judge(rows, session.settle(batch), alone=alone)
+            # Routed to one consumer is confirmed: another, whose queue is gone, would never get it.
+            if judgement.sent:
+                missing = missing or session.missing(self._topology.main_names())
+            if missing:
+                judgement.take_back_sent()
             self._in_flight.popleft()
             try:
                 self._turns.insist(partial(self._mark, judgement), still_wanted=lambda: True)
@@ -162,6 +171,11 @@ class Relay:
             lost |= bool(judgement.suspected or judgement.unknown)
         if lost:
             self._due.start_over()
+        if missing and not self._lifetime.stopping:
+            session.check()
+            raise BrokerUnavailable(
+                f"not seen: queue {', '.join(missing)}; what was confirmed meanwhile is sent again"
+            )
         return lost
 
     def _mark(self, judgement: Judgement) -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 
 import structlog
 
-from messaging.exit_codes import DONE, FAILED
+from messaging.exit_codes import FAILED
 
 log = structlog.get_logger(__name__)
 
@@ -23,6 +23,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _LOOK_MILLISECONDS = 250
 _SAY_SECONDS = 0.2
+_LAST_WORDS_SECONDS = 0.6
 
 
 class Pipe:
@@ -54,12 +55,24 @@ class Pipe:
 class Watchdog:
     """Ends the process when a stop takes too long or is asked for twice; breaks hangs.
 
-    What is abandoned so is repeated: nothing is acked or marked that is not committed.
+    Nothing of what is abandoned so is acked or marked that is not committed.
     """
 
-    def __init__(self, on_stop: Callable[[], None], *, grace_seconds: float) -> None:
+    def __init__(
+        self,
+        on_stop: Callable[[], None],
+        *,
+        grace_seconds: float,
+        abandoned_code: int,
+        abandoned_said: str,
+        last_words: Callable[[], None] | None = None,
+    ) -> None:
+        """`last_words` may use the database, and are given up where it does not answer soon."""
         self._on_stop = on_stop
         self._grace_seconds = grace_seconds
+        self._abandoned_code = abandoned_code
+        self._abandoned_said = abandoned_said
+        self._last_words = last_words
         self._signals = Pipe()
         self._over = False
         self._lock = threading.Lock()
@@ -104,8 +117,10 @@ class Watchdog:
                 self._on_stop()
             self._break_hang()
             if deadline is not None and time.monotonic() > deadline:
-                _say("work abandoned at the end of the grace period; it will be repeated")
-                os._exit(DONE)
+                if self._last_words:
+                    _attempt(self._last_words, seconds=_LAST_WORDS_SECONDS)
+                _say(f"work abandoned at the end of the grace period; {self._abandoned_said}")
+                os._exit(self._abandoned_code)
 
     def _break_hang(self) -> None:
         with self._lock:
@@ -120,6 +135,16 @@ class Watchdog:
 
 def _say(what: str) -> None:
     """Log it, but do not wait for a reader of standard error who has stopped reading."""
-    speaker = threading.Thread(target=log.error, args=(what,), name="watchdog says", daemon=True)
+    _attempt(lambda: log.error(what), seconds=_SAY_SECONDS)
+
+
+def _attempt(act: Callable[[], object], *, seconds: float) -> None:
+    """Whatever becomes of it, no longer than that is waited for it."""
+
+    def attempted() -> None:
+        with suppress(Exception):
+            act()
+
+    speaker = threading.Thread(target=attempted, name="watchdog says", daemon=True)
     speaker.start()
-    speaker.join(_SAY_SECONDS)
+    speaker.join(seconds)

@@ -4,7 +4,7 @@ Declares the topology when it opens, sends frames, keeps the ledger of confirms,
 Nothing here is called from the caller's thread except through `BrokerLoop.call`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pika
@@ -16,7 +16,7 @@ from pika.channel import Channel
 
 from messaging.broker import wire
 from messaging.broker.confirms import Batch, Ledger, Result, Verdict
-from messaging.broker.depths import Depths
+from messaging.broker.depths import Depths, Found
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
 
@@ -58,6 +58,7 @@ class ConfirmedChannel:
         self._listener = listener
         self._ledger = Ledger()
         self._depths = Depths()
+        self._connection: SelectConnection | None = None
         self._channel: Channel | None = None
         self._queues: dict[str, str] = {}  # by the tag of the subscription
         self._ready = False
@@ -66,6 +67,7 @@ class ConfirmedChannel:
 
     def begin(self, connection: SelectConnection) -> None:
         """The connection is open: open the channel, declare everything, select confirms."""
+        self._connection = connection
         self.body_max_bytes = connection._body_max_length  # no public name for what was negotiated
         connection.add_on_connection_blocked_callback(lambda *_: self._listener.blocked(True))
         connection.add_on_connection_unblocked_callback(lambda *_: self._listener.blocked(False))
@@ -73,7 +75,7 @@ class ConfirmedChannel:
 
     def lost(self, *, suspect: bool) -> None:
         """The connection is gone; of what is unconfirmed nothing is known, or worse."""
-        self._channel = None
+        self._connection = self._channel = None
         self._ledger.lost(SUSPECT if suspect else UNKNOWN)
 
     def send(self, batch: Batch, frames: Sequence[bytes | None]) -> None:
@@ -118,10 +120,10 @@ class ConfirmedChannel:
                 queue, passive=True, callback=lambda frame: reply(frame.method.message_count)
             )
 
-    def depths(self, queues: Sequence[str], reply: Callable[[Mapping[str, int]], None]) -> None:
-        """Ask how many messages are ready in each; one that is missing is left out."""
-        if self._channel is not None and self._channel.is_open:
-            self._depths.ask(self._channel.connection, queues, reply)
+    def depths(self, queues: Sequence[str], reply: Callable[[Found], None]) -> None:
+        """Ask how many messages are ready in each."""
+        if self._connection is not None:
+            self._depths.ask(self._connection, queues, reply)
 
     def _opened(self, channel: Channel) -> None:
         self._channel = channel
@@ -235,13 +237,13 @@ UNKNOWN = Result(Verdict.UNKNOWN, "the session ended before the broker confirmed
 SUSPECT = Result(Verdict.SUSPECT, "the broker closed the connection over what it was sent")
 
 
-def _end_of(queue: str, found: Mapping[str, int]) -> DeliveryError:
-    if queue in found:
-        return BrokerUnavailable(f"the broker ended the subscription to queue {queue}")
-    return ConfigurationError(
-        f"queue {queue} was deleted while it was being consumed; nothing is "
-        "re-created silently: start again to declare it"
-    )
+def _end_of(queue: str, found: Found) -> DeliveryError:
+    if queue in found and found[queue] is None:
+        return ConfigurationError(
+            f"queue {queue} was deleted while it was being consumed; nothing is "
+            "re-created silently: start again to declare it"
+        )
+    return BrokerUnavailable(f"the broker ended the subscription to queue {queue}")
 
 
 def _write(connection: SelectConnection, frames: Sequence[bytes]) -> None:

@@ -4,7 +4,9 @@ A queue that is missing makes the broker close the channel on which it was asked
 not the one that publishes.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pika.exceptions
 from pika.adapters.select_connection import SelectConnection
@@ -12,29 +14,41 @@ from pika.channel import Channel
 
 CHANNEL_NUMBER = 2
 
+# By the name of each queue that was asked for: its ready messages; None where there is no such
+# queue. One that stands, but cannot be seen now, is left out.
+Found = Mapping[str, int | None]
+
+
+def is_gone(refusal: pika.exceptions.ChannelClosedByBroker) -> bool:
+    """Whether the broker says that there is no such queue; else it cannot be seen now.
+
+    The one answer that is judged by its words: a queue whose node is down has the same code, 404
+    (https://www.rabbitmq.com/docs/classic-queues).
+    """
+    return bool(refusal.reply_code == 404 and refusal.reply_text.startswith("NOT_FOUND - no queue"))
+
+
+@dataclass
+class _Question:
+    names: deque[str]  # those still to be asked for
+    reply: Callable[[Found], None]
+    found: dict[str, int | None] = field(default_factory=dict)
+
 
 class Depths:
-    """Belongs to the broker's thread and to one connection; one question at a time."""
+    """Belongs to the broker's thread and to one connection; answers one question at a time."""
 
     def __init__(self) -> None:
         self._channel: Channel | None = None
-        self._names: list[str] = []  # those still to be asked for
-        self._found: dict[str, int] = {}
-        self._reply: Callable[[Mapping[str, int]], None] = lambda _: None
+        self._questions: deque[_Question] = deque()
 
     def ask(
-        self,
-        connection: SelectConnection,
-        names: Sequence[str],
-        reply: Callable[[Mapping[str, int]], None],
+        self, connection: SelectConnection, names: Sequence[str], reply: Callable[[Found], None]
     ) -> None:
-        """Reply with the ready messages of each queue that there is, once all are known.
-
-        Asked again before that, it goes on with the first question and replies to that alone.
-        """
-        if self._names:
+        """Reply once all are known, each as it was seen after this call."""
+        self._questions.append(_Question(deque(names), reply))
+        if len(self._questions) > 1:
             return
-        self._names, self._found, self._reply = list(names), {}, reply
         if self._channel is None:
             self._open(connection)
         else:
@@ -50,20 +64,26 @@ class Depths:
         self._ask_next()
 
     def _ask_next(self) -> None:
-        if not self._names:
-            self._reply(self._found)
-        elif self._channel is not None and self._channel.is_open:
-            self._channel.queue_declare(self._names[0], passive=True, callback=self._answered)
+        while self._questions and not self._questions[0].names:
+            question = self._questions.popleft()
+            question.reply(question.found)
+        if self._questions and self._channel is not None and self._channel.is_open:
+            name = self._questions[0].names[0]
+            self._channel.queue_declare(name, passive=True, callback=self._answered)
 
     def _answered(self, frame: "pika.frame.Method[pika.spec.Queue.DeclareOk]") -> None:
-        self._found[self._names.pop(0)] = frame.method.message_count
+        question = self._questions[0]
+        question.found[question.names.popleft()] = frame.method.message_count
         self._ask_next()
 
     def _closed(self, channel: Channel, reason: Exception) -> None:
         self._channel = None
         if not isinstance(reason, pika.exceptions.ChannelClosedByBroker):
             return  # The connection is over.
-        if self._names:
-            self._names.pop(0)  # There is no such queue.
+        if self._questions:
+            question = self._questions[0]
+            name = question.names.popleft()
+            if is_gone(reason):
+                question.found[name] = None
         # In a later turn of the loop: pika still holds the number of the channel that was closed.
         channel.connection.ioloop.add_callback(lambda: self._open(channel.connection))

@@ -1,6 +1,6 @@
 """Looking at the broker without changing it: depths of queues, and whether objects stand.
 
-AMQP has no question for a binding; a missing one shows itself as a returned message.
+AMQP has no question for a binding.
 """
 
 import threading
@@ -12,6 +12,7 @@ from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 
 from messaging.broker.address import BrokerAddress
+from messaging.broker.depths import is_gone
 from messaging.broker.loop import BrokerLoop
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
@@ -42,10 +43,14 @@ def inspect_queues(
 ) -> dict[str, QueueDepth | None]:
     """The depth of each queue, None where there is none; on a short-lived connection.
 
-    Raises BrokerUnavailable, also when the time is over, or ConfigurationError.
+    Raises BrokerUnavailable, also when the time is over and where a queue cannot be seen now, or
+    ConfigurationError.
     """
     questions = [_Question(Queue(name), passive=True) for name in names]
     _ask(address, questions, timeout_seconds)
+    for each in questions:
+        if each.refusal and not each.is_gone:
+            raise BrokerUnavailable(f"{each.step} cannot be seen now: {each.refusal}")
     return {
         each.step.name: None if each.frame is None else _depth(each.frame)
         for each in questions
@@ -82,6 +87,7 @@ class _Question:
     passive: bool
     frame: object = None
     refusal: str = ""
+    is_gone: bool = False
 
 
 @dataclass
@@ -133,6 +139,7 @@ class _Answers:
         if self.finished.is_set() or not isinstance(reason, pika.exceptions.ChannelClosedByBroker):
             return
         self.questions[self._next].refusal = f"{reason.reply_code} {reason.reply_text}"
+        self.questions[self._next].is_gone = is_gone(reason)
         if reason.reply_code == 403:
             self.failure = ConfigurationError(
                 f"{self.questions[self._next].step}: the broker said {reason.reply_code} "

@@ -6,7 +6,7 @@ never reach another channel. Its own thread (`loop`, `channel`) keeps it alive m
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -14,6 +14,7 @@ from messaging.broker import wire
 from messaging.broker.address import BrokerAddress
 from messaging.broker.channel import CHANNEL_NUMBER, UNKNOWN, ConfirmedChannel, Listener
 from messaging.broker.confirms import Batch, Result, Verdict
+from messaging.broker.depths import Found
 from messaging.broker.loop import BrokerLoop, RefusedFrames
 from messaging.broker.topology import Topology
 from messaging.broker.unacked import Unacked
@@ -45,7 +46,7 @@ class Session:
         self._linger_until: float | None = None
         self._unacked = Unacked()
         self._counts: deque[int] = deque()
-        self._depths: Mapping[str, int] | None = None
+        self._depths: Found | None = None
         self._channel = ConfirmedChannel(
             topology,
             Listener(
@@ -101,21 +102,28 @@ class Session:
 
         A blocked broker is waited for without limit: it has said that it will go on.
         """
-        patience_seconds, before = CONFIRM_LIMIT_SECONDS, time.monotonic()
-        while not self.wait(lambda: batch.done, 1.0):
-            if self.failure or self._lifetime.stopping:
-                break
-            now = time.monotonic()
-            patience_seconds -= 0.0 if self.blocked else now - before
-            before = now
-            if patience_seconds < 0:
-                self._loop.call(self._give_up)
-                self.wait(lambda: False, 5.0)
-        if self._lifetime.stopping:
-            self._linger(batch)
+        if not self._await_answer(lambda: batch.done):
+            self._loop.call(self._give_up)
+            self.wait(lambda: False, 5.0)
         results = [result or UNKNOWN for result in batch.results]
         self.did_work |= any(result.verdict is Verdict.CONFIRMED for result in results)
         return results
+
+    def missing(self, queues: Sequence[str]) -> list[str]:
+        """Those of the queues that the broker does not show, seen after this call.
+
+        All of them where session or process ended before it answered.
+        """
+        answers: list[Found] = []
+
+        def answer(found: Found) -> None:
+            answers.append(found)
+            self._lifetime.wake()
+
+        self._loop.call(lambda: self._channel.depths(queues, answer))
+        self._await_answer(lambda: answers)
+        found = answers[0] if answers else {}
+        return [name for name in queues if found.get(name) is None]
 
     def consume(self, queue: str, *, prefetch: int) -> None:
         """Subscribe; what is delivered waits, at most `prefetch` messages, until taken."""
@@ -166,8 +174,8 @@ class Session:
         """Whether `take_depths` would give an answer."""
         return self._depths is not None
 
-    def take_depths(self) -> Mapping[str, int] | None:
-        """The answer, once; a missing queue is left out. None while there is none."""
+    def take_depths(self) -> Found | None:
+        """The answer, once; None while there is none."""
         depths, self._depths = self._depths, None
         return depths
 
@@ -203,12 +211,30 @@ class Session:
             batch.settle(index, Result(Verdict.UNENCODABLE, str(error)))
             return None
 
-    def _linger(self, batch: Batch) -> None:
+    def _await_answer(self, has_come: Callable[[], object]) -> bool:
+        """Wait until it has, or session or process ends; False when out of patience.
+
+        A blocked broker is waited for without limit: it has said that it will go on.
+        """
+        patience_seconds, before = CONFIRM_LIMIT_SECONDS, time.monotonic()
+        while not self.wait(has_come, 1.0):
+            if self._lifetime.stopping:
+                self._linger(has_come)
+            if self.failure or self._lifetime.stopping:
+                break
+            now = time.monotonic()
+            patience_seconds -= 0.0 if self.blocked else now - before
+            before = now
+            if patience_seconds < 0:
+                return False
+        return True
+
+    def _linger(self, has_come: Callable[[], object]) -> None:
         """Wait past the stop signal: what the broker has taken may be confirmed in a moment."""
         if self._linger_until is None:
             self._linger_until = time.monotonic() + LINGER_SECONDS
         while time.monotonic() < self._linger_until:
-            if batch.done or self.failure or self.blocked:
+            if has_come() or self.failure or self.blocked:
                 return
             time.sleep(0.01)
 
@@ -242,6 +268,6 @@ class Session:
         self._counts.append(count)
         self._lifetime.wake()
 
-    def _on_depths(self, depths: Mapping[str, int]) -> None:
+    def _on_depths(self, depths: Found) -> None:
         self._depths = depths
         self._lifetime.wake()

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, Error
@@ -20,6 +21,8 @@ from messaging.models import OperatorBatch
 from messaging.process import Lifetime
 
 Act = Callable[..., list[Answer]]
+
+_ABANDONED = "stopped on request, in the middle of a piece"
 
 
 class Deciding:
@@ -78,12 +81,7 @@ class Deciding:
             because = sanitised(error)[:500]
             raise
         finally:
-            OperatorBatch.objects.filter(pk=batch.pk).update(
-                done=self._done,
-                refused=self._refused,
-                finished_at=Now(),
-                ended_because=because,
-            )
+            self._keep_end(batch, because)
             if not self._quiet:
                 self._command.stdout.write(f"{self._done} done, {self._refused} refused.")
         return code
@@ -106,7 +104,8 @@ class Deciding:
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def _decide(self, some: Iterable[Sequence[int]], *, batch: OperatorBatch | None) -> int:
-        with Lifetime() as lifetime:
+        last_words = partial(self._keep_end, batch, _ABANDONED) if batch else None
+        with Lifetime(one_shot=True, last_words=last_words) as lifetime:
             for piece in some:
                 self._report(self._act(piece, operator=self._by, batch=batch), batch is None)
                 if lifetime.stopping:
@@ -114,6 +113,11 @@ class Deciding:
                     self._command.stderr.write("Stopped on request; the letters so far are done.")
                     break
         return FAILED if self._refused else DONE
+
+    def _keep_end(self, batch: OperatorBatch, because: str) -> None:
+        OperatorBatch.objects.filter(pk=batch.pk).update(
+            done=self._done, refused=self._refused, finished_at=Now(), ended_because=because
+        )
 
     def _report(self, answers: Sequence[Answer], one_by_one: bool) -> None:
         self._done += sum(answer.done for answer in answers)

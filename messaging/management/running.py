@@ -12,14 +12,20 @@ from messaging.errors import ConfigurationError, OutageError
 from messaging.process import DONE, MISCONFIGURED, Lifetime
 
 
-def run_to_exit(work: Callable[[Lifetime], int], *, using: str | None = DEFAULT_DB_ALIAS) -> None:
+def run_to_exit(
+    work: Callable[[Lifetime], int],
+    *,
+    using: str | None = DEFAULT_DB_ALIAS,
+    once: bool = False,
+) -> None:
     """Run the work under signals and leave with its exit code.
 
+    With `once` it is work with an end, and exit code 1 where a stop leaves off in its middle.
     First waits for the database, if the work needs one, and looks whether it is migrated. A
     configuration fault ends with one line on standard error and exit code 3.
     """
     try:
-        with Lifetime() as lifetime:
+        with Lifetime(one_shot=once) as lifetime:
             code = _run(work, lifetime, using)
     except ConfigurationError as error:
         raise CommandError(str(error), returncode=MISCONFIGURED) from error

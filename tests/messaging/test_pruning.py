@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from materials.audit.models import AuditRecord
 from messaging import dead_letters, inbox, pruning, registry
 from messaging.broker.inspection import QueueDepth
+from messaging.broker.sessions import topology
 from messaging.corrections import correct
 from messaging.decision_log import Operator
 from messaging.errors import BrokerUnavailable
@@ -45,7 +46,7 @@ def depths(monkeypatch: pytest.MonkeyPatch, settings: Any) -> dict[str, QueueDep
     """What the broker says: nothing waits, unless a test has it otherwise."""
     settings.DELIVERY_NAMESPACE = "unset"
     monkeypatch.setattr(pruning, "SHORTEST_PAUSE_SECONDS", 0)
-    found: dict[str, QueueDepth | None] = {}
+    found: dict[str, QueueDepth | None] = dict.fromkeys(topology().queue_names(), QueueDepth(0, 0))
     monkeypatch.setattr(f"{COMMAND}.inspect_queues", lambda *_, **__: found)
     return found
 
@@ -236,7 +237,10 @@ def test_an_unsent_row_and_a_long_retry_delay_hold_receipts_back(settings: Any) 
         ("unset.audit", QueueDepth(ready=1, consumers=1), "1 messages wait in its queue"),
         ("unset.audit", QueueDepth(ready=0, consumers=0), ""),
         ("unset.catalog.dead", QueueDepth(ready=1, consumers=0), ""),
-        ("unset.audit.dead", None, ""),
+        ("unset.audit.retry", QueueDepth(ready=1, consumers=0), "1 copies wait in the retry queue"),
+        ("unset.audit.retry", None, "queue unset.audit.retry is missing"),
+        ("unset.audit.dead", None, "queue unset.audit.dead is missing"),
+        ("unset.catalog.dead", None, ""),
     ],
 )
 def test_no_receipt_goes_while_copies_may_wait_in_its_queues(

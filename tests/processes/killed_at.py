@@ -1,6 +1,7 @@
 """Runs a `manage.py` command, or gunicorn, that kills itself at one call of one function.
 
-`python -m tests.processes.killed_at package.module:Class.name before|after NTH COMMAND …`
+`python -m tests.processes.killed_at package.module:Class.name before|after|never NTH COMMAND …`
+With `never` it says that it is held there, and sleeps as one whose call takes very long.
 A worker of gunicorn counts its own calls: the next one dies at the same place.
 SIGKILL leaves no time for anything: what is not committed or confirmed by then is lost. So crash
 points are tried on the product as it is, without a hook in it.
@@ -11,6 +12,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
@@ -19,6 +21,8 @@ import django
 from gunicorn.app import wsgiapp
 
 import manage
+
+HELD_SECONDS = 60
 
 
 def main() -> None:
@@ -57,6 +61,9 @@ def _deadly(original: Callable[..., Any], *, when: str, nth: int) -> Callable[..
             number = next(calls)
         if number == nth and when == "before":
             os.kill(os.getpid(), signal.SIGKILL)
+        if number == nth and when == "never":
+            print("held", flush=True)
+            time.sleep(HELD_SECONDS)
         result = original(*args, **kwargs)
         if number == nth and when == "after":
             os.kill(os.getpid(), signal.SIGKILL)

@@ -23,5 +23,6 @@ class Command(BaseCommand):
         run_to_exit(
             lambda lifetime: BatchRunner(
                 lifetime, using=DEFAULT_DB_ALIAS, once=options["once"]
-            ).run()
+            ).run(),
+            once=options["once"],
         )

@@ -27,5 +27,6 @@ class Command(BaseCommand):
         run_to_exit(
             lambda lifetime: Collector(
                 topology(), lifetime, using=DEFAULT_DB_ALIAS, once=options["once"]
-            ).run()
+            ).run(),
+            once=options["once"],
         )

@@ -49,6 +49,7 @@ class Command(BaseCommand):
                 simulate_temporary=settings.SIMULATE_TEMPORARY,
             ).run(),
             using=consumer.database,
+            once=options["once"],
         )
 
 

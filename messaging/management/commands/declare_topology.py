@@ -33,7 +33,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run_to_exit(self._check if options["check"] else self._declare, using=None)
+        run_to_exit(self._check if options["check"] else self._declare, using=None, once=True)
 
     def _declare(self, lifetime: Lifetime) -> int:
         serve_until_done(lambda _session: None, lifetime, name="declare_topology")

@@ -44,7 +44,7 @@ class Command(BaseCommand):
 
     def _prune(self, older_than: timedelta, *, dry_run: bool) -> int:
         now = datetime.now(UTC)
-        with Lifetime() as lifetime:
+        with Lifetime(one_shot=True) as lifetime:
             pruning = Pruning(
                 before=now - older_than,
                 using=DEFAULT_DB_ALIAS,

@@ -44,7 +44,7 @@ class Command(BaseCommand):
             using = DEFAULT_DB_ALIAS
             return Relay(topology(), lifetime, using=using, once=options["once"]).run()
 
-        run_to_exit(relay)
+        run_to_exit(relay, once=options["once"])
 
 
 def _retry_failed(name: str, lifetime: Lifetime) -> None:
