@@ -201,7 +201,9 @@ def test_ten_clicks_at_once_are_one_requeue(run: Run, queues: Queues) -> None:
     assert OutboxMessage.objects.count() == 3
 
 
-def test_a_requeue_starts_a_new_budget_of_attempts(run: Run, queues: Queues) -> None:
+def test_a_requeue_starts_a_new_budget_of_attempts(
+    run: Run, long_delay: None, queues: Queues
+) -> None:
     event = published()
     queues.publish(event, attempt=3)
     assert consume_once("catalog", apply=failing(TransientError("busy"))) == 0
