@@ -133,14 +133,14 @@ class Worker:
                     failed.append(result)
                 else:
                     handled.append(result)
+            if failed and not session.failure:
+                handover.send(self._count(session, failed))
         except _Stopped:
-            failed = []  # What is committed is acked; the rest comes back.
+            pass  # What is committed is acked; the rest comes back.
         except ConfigurationError:
             # What went out goes out once, however often a supervisor starts this again.
             self._settle(session, handover, handled)
             raise
-        if failed and not session.failure:
-            handover.send(self._count(session, failed))
         # One ack for all of it, unless the broker has the copies wait.
         if not (handover.is_answered() or session.wait(handover.is_answered, PROMPT_SECONDS)):
             session.check()

@@ -151,5 +151,5 @@ def _standing(batch: OperatorBatch) -> tuple[str, str]:
     if batch.finished_at:
         return "resolved", gettext("finished")
     if not batch.in_background:
-        return "requeued", gettext("in a shell")
+        return "requeued", gettext("in a shell, or cut off there")
     return "requeued", gettext("going on") if batch.started_at else gettext("waits to begin")

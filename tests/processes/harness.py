@@ -69,13 +69,8 @@ class Run:
         return self._spawn_module("killed_at", [function, when, str(nth), *arguments], settings)
 
     def held_at(self, function: str, *arguments: str, **settings: str) -> Command:
-        """Start a command whose first call of that function takes very long.
-
-        Returns once it has come there.
-        """
-        command = self._spawn_module("killed_at", [function, "never", "1", *arguments], settings)
-        command.wait_for("held")
-        return command
+        """Start a command whose first call of that function takes very long; it says `held`."""
+        return self._spawn_module("killed_at", [function, "never", "1", *arguments], settings)
 
     def with_handler(self, handler: str, *arguments: str, **settings: str) -> Command:
         """Start a `consume` command around one of `tests.processes.handlers`: `sleeping:2`."""

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
@@ -258,14 +259,18 @@ def test_a_lock_that_is_held_for_long_is_a_failure_of_this_message_alone(
     assert set(FailedAttempt.objects.values_list("material_id", flat=True)) == {"article-0"}
 
 
+@pytest.mark.parametrize("where", ["the handler", "the count of failures"])
 def test_a_fault_of_the_configuration_leaves_no_copy_behind_with_its_original(
-    run: Run, queues: Queues
+    run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     first, second = published("article-1"), published("article-2")
 
+    def refuse(*_arguments: object) -> Any:
+        raise ConfigurationError("a right is missing")
+
     def take_away_the_right(events: Sequence[Event], using: str) -> set[str]:
         if second in events:
-            raise ConfigurationError("a right is missing")
+            refuse()
         # One batch of both, if they arrive in time; the same end if they do not.
         queues.give("audit", b"not an event")
         queues.publish(second)
@@ -273,9 +278,13 @@ def test_a_fault_of_the_configuration_leaves_no_copy_behind_with_its_original(
         time.sleep(0.2)
         return apply(events, using)
 
+    simulated = frozenset[str]()
+    if where == "the count of failures":
+        monkeypatch.setattr("messaging.attempts.record", refuse)
+        simulated = frozenset({second.material_id})
     queues.publish(first)
     with pytest.raises(ConfigurationError):
-        consume_once("audit", apply=take_away_the_right)
+        consume_once("audit", apply=take_away_the_right, simulate_temporary=simulated)
 
     queues.await_ready("audit", main=1, dead=1)
 

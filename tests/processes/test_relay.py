@@ -3,10 +3,12 @@
 import random
 import time
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 from pytest_django import Settings
 
 from dev.rabbitmq import RabbitNode
@@ -255,6 +257,20 @@ def test_a_fact_that_only_one_of_two_queues_could_take_goes_again(run: Run, queu
 
     assert set(OutboxMessage.objects.values_list("attempts", flat=True)) == {0}
     assert complete_and_in_order(queues.wire.drain(queues.topology.main("catalog")), rows)
+
+
+def test_what_was_sent_goes_again_when_somebody_makes_it_due(run: Run, queues: Queues) -> None:
+    since = timezone.now() - timedelta(minutes=1)
+    with relaying():
+        rows = record_facts(5)
+        eventually(lambda: all_sent(rows))
+        queues.wire.drain(queues.topology.main("audit"))
+
+        sent = OutboxMessage.objects.filter(consumer="", state="sent", sent_at__gte=since)
+        assert sent.update(state="pending") == 5
+        eventually(lambda: all_sent(rows))
+
+    assert complete_and_in_order(queues.wire.drain(queues.topology.main("audit")), rows)
 
 
 def test_a_row_that_a_full_queue_refuses_waits_for_room_and_is_never_parked(
