@@ -14,9 +14,12 @@ from messaging.process import Lifetime
 
 @contextmanager
 def stop_signals() -> Iterator[Callable[[], bool]]:
-    """Gives a function that is true once SIGTERM or SIGINT asked for an end in good order."""
+    """Gives a function that is true once SIGTERM or SIGINT asked for an end in good order.
+
+    An act that does not end soon after that is given up, and the exit code is 1.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
-    with Lifetime(catch_signals=in_main_thread) as life:
+    with Lifetime(catch_signals=in_main_thread, one_shot=True) as life:
         yield lambda: life.stopping
 
 

@@ -22,4 +22,5 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run_to_exit(lambda lifetime: ScheduleRunner(lifetime, once=options["once"]).run())
+        once: bool = options["once"]
+        run_to_exit(lambda lifetime: ScheduleRunner(lifetime, once=once).run(), once=once)

@@ -37,7 +37,7 @@ class Command(BaseCommand):
         pieces = trail.as_json(records) if json else trail.as_lines(records)
         try:
             in_main_thread = threading.current_thread() is threading.main_thread()
-            with Lifetime(catch_signals=in_main_thread) as life:
+            with Lifetime(catch_signals=in_main_thread, one_shot=True) as life:
                 for piece in pieces:
                     self.stdout.write(piece, ending="")
                     if life.stopping:
