@@ -1,4 +1,7 @@
-"""The admin's door: anonymous to the login, signed in without the right to the 403 page."""
+"""The admin's door: anonymous to the login, signed in without the right to the 403 page.
+
+What no database can be asked for is turned away here, for the pages of every app alike.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,7 +9,8 @@ from typing import Any, TypeVar, cast
 
 from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
-from django.core.exceptions import PermissionDenied
+from django.contrib.admin.views.main import SEARCH_VAR
+from django.core.exceptions import BadRequest, PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -20,8 +24,11 @@ class GuardedAdminSite(AdminSite):
 
         @wraps(guarded)
         def door(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            if request.user.is_authenticated and not self.has_permission(request):
-                raise PermissionDenied
+            if request.user.is_authenticated:
+                if not self.has_permission(request):
+                    raise PermissionDenied
+                if _holds_nul(request):
+                    raise BadRequest("U+0000 in the address")
             return guarded(request, *args, **kwargs)
 
         return cast(View, door)
@@ -33,6 +40,12 @@ class GuardedAdminSite(AdminSite):
         if request.user.is_authenticated and not self.has_permission(request):
             raise PermissionDenied
         return super().login(request, extra_context)
+
+
+def _holds_nul(request: HttpRequest) -> bool:
+    """Whether PostgreSQL would refuse the question; a search has a form that says so in words."""
+    asked = [values for name, values in request.GET.lists() if name != SEARCH_VAR]
+    return "\0" in "".join([request.path, *request.GET, *(text for some in asked for text in some)])
 
 
 class GuardedAdminConfig(AdminConfig):

@@ -54,9 +54,11 @@ class _KnownNames(admin.SimpleListFilter):
         return [(name, name) for name in sorted(set(self.names()))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value():
-            return queryset.filter(**{self.parameter_name: self.value()})
-        return queryset
+        if (value := self.value()) is None:
+            return queryset
+        if value not in self.names():
+            return queryset.none()
+        return queryset.filter(**{self.parameter_name: value})
 
 
 class TypeFilter(_KnownNames):

@@ -330,6 +330,8 @@ def test_filters_offer_the_names_that_the_code_knows(staff: Callable[..., Client
     assert "?type=material.published" in page
     assert [row.consumer for row in filtered] == ["audit"]
     assert list(by_type.context["cl"].queryset) == []
+    unknown = client.get(path("inboxreceipt"), {"consumer": "nobody"}).context["cl"].queryset
+    assert unknown.query.is_empty()
 
 
 def try_again(client: Client, *rows: OutboxMessage, everything: bool = False) -> Any:
