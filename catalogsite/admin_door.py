@@ -11,7 +11,7 @@ from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import BadRequest, PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 
 View = TypeVar("View", bound=Callable[..., Any])
 
@@ -27,8 +27,10 @@ class GuardedAdminSite(AdminSite):
             if request.user.is_authenticated:
                 if not self.has_permission(request):
                     raise PermissionDenied
-                if _holds_nul(request):
-                    raise BadRequest("U+0000 in the address")
+                if "\0" in request.path:
+                    raise Http404
+                if _asks_for_nul(request):
+                    raise BadRequest("U+0000 in a parameter")
             return guarded(request, *args, **kwargs)
 
         return cast(View, door)
@@ -42,10 +44,10 @@ class GuardedAdminSite(AdminSite):
         return super().login(request, extra_context)
 
 
-def _holds_nul(request: HttpRequest) -> bool:
+def _asks_for_nul(request: HttpRequest) -> bool:
     """Whether PostgreSQL would refuse the question; a search has a form that says so in words."""
     asked = [values for name, values in request.GET.lists() if name != SEARCH_VAR]
-    return "\0" in "".join([request.path, *request.GET, *(text for some in asked for text in some)])
+    return "\0" in "".join([*request.GET, *(text for some in asked for text in some)])
 
 
 class GuardedAdminConfig(AdminConfig):
