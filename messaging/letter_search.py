@@ -1,11 +1,13 @@
 """Which letters are meant: the filters that the shell and the admin share."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
+from django.db import connections
 from django.db.models import Q
 from django.utils.dateparse import parse_date, parse_datetime
 
@@ -54,7 +56,8 @@ class Selection:
         if self.until:
             wanted &= Q(died_at__lt=self.until)
         if self.text:
-            wanted &= _holding(self.text, in_payload=self.search_payload)
+            contains = _contains(self.text, vendor=connections[among.db].vendor)
+            wanted &= _holding(self.text, contains, in_payload=self.search_payload)
         if not all(_is_storable(str(value)) for value in asdict(self).values()):
             return among.none()
         return among.filter(wanted)
@@ -112,13 +115,25 @@ def as_moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _holding(text: str, *, in_payload: bool) -> Q:
+def _holding(text: str, contains: tuple[str, str], *, in_payload: bool) -> Q:
     """In the error or the beginning of the body, in any case; or an id given whole."""
-    found = Q(error__icontains=text) | Q(material_id=text)
+    lookup, wanted = contains
+    found = Q((f"error__{lookup}", wanted)) | Q(material_id=text)
     if in_payload:
-        found |= Q(body_text__icontains=text)
+        found |= Q((f"body_text__{lookup}", wanted))
     event_id = as_uuid(text)
     return found if event_id is None else found | Q(event_id=event_id) | Q(sent_event_id=event_id)
+
+
+def _contains(text: str, *, vendor: str) -> tuple[str, str]:
+    """The lookup, and what to look for, that finds a text in upper and lower case alike.
+
+    On PostgreSQL that is what the database's own collation takes for alike.
+    """
+    if vendor == "sqlite" and not text.isascii():
+        # Its LIKE takes the 26 Latin letters alone for alike; this is Python's own search.
+        return "iregex", re.escape(text)
+    return "icontains", text
 
 
 def _is_storable(text: str) -> bool:

@@ -65,6 +65,16 @@ def test_each_filter_and_the_search_find_their_letters_alone(
     assert shown(page) == {wanted.pk}
 
 
+@pytest.mark.any_database  # a PostgreSQL of the tests has the collation C
+@pytest.mark.parametrize("words", ["ОЧЕРЕДЬ ждёт", "очередь ЖДЁТ", "(очередь Ждёт"])
+def test_words_are_found_in_upper_and_lower_case_alike(sign_in: SignIn, words: str) -> None:
+    client = sign_in("view_deadletter", "view_payload")
+    wanted = died("(Очередь ждёт (и ждёт".encode())
+    died("очередь; ждёт".encode())
+
+    assert shown(client.get(LIST, {"q": words})) == {wanted.pk}
+
+
 def test_a_letter_is_found_by_its_event_id(sign_in: SignIn) -> None:
     client = sign_in("view_deadletter")
     event = facts.published()
