@@ -110,6 +110,7 @@ class OutboxMessageAdmin(PayloadAdmin):
     )
     list_filter = ("state", TypeFilter, ConsumerFilter)
     filters_by_index = frozenset({"state__exact"})
+    foreign_texts = ("last_error",)
     exclude = ("body", "header_table")
     readonly_fields = ("body_text",)
     actions = ("try_again",)
@@ -221,6 +222,7 @@ class FailedAttemptAdmin(PayloadAdmin):
     list_filter = ("transient", ConsumerFilter, TypeFilter)
     # Each row holds a traceback that has to be passed over.
     NEWEST = 20_000
+    foreign_texts = ("error_class", "error_text")
     exclude = ("traceback",)
     readonly_fields = ("traceback_text",)
 

@@ -14,7 +14,7 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from messaging.inert_text import inert_block
+from messaging.inert_text import inert, inert_block
 
 if TYPE_CHECKING:
     AnyPaginator = Paginator[Any]
@@ -56,6 +56,21 @@ class ReadOnlyAdmin(AnyModelAdmin):
     list_per_page = 50
     list_max_show_all = 0
     actions_selection_counter = True
+    # The columns that may quote what a message, a broker or a server said.
+    foreign_texts: tuple[str, ...] = ()
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        shown = super().get_changelist_instance(request)
+        if self.foreign_texts:
+            for row in shown.result_list:
+                self._make_inert(row)
+        return shown
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Any:
+        row = super().get_object(request, object_id, from_field)
+        return row if row is None else self._make_inert(row)
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
@@ -77,6 +92,11 @@ class ReadOnlyAdmin(AnyModelAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+    def _make_inert(self, row: Model) -> Model:
+        for name in self.foreign_texts:
+            setattr(row, name, inert(getattr(row, name)))
+        return row
 
 
 class FactAdmin(ReadOnlyAdmin):

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from messaging import registry
+from messaging.inert_text import inert
 from messaging.letter_search import ALL, Selection, as_moment
 from messaging.models import DeadLetter
 
@@ -79,7 +80,8 @@ class FailureFilter(_Filter):
     parameter_name = "reason"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(name, name) for name in _failures_there_are(model_admin.get_queryset(request).db)]
+        names = _failures_there_are(model_admin.get_queryset(request).db)
+        return [(name, inert(name)) for name in names]
 
 
 class TypeFilter(_Filter):
@@ -97,7 +99,7 @@ class PlaceFilter(_Filter):
     parameter_name = "place"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, value)] if (value := self._chosen()) else []
+        return [(value, inert(value))] if (value := self._chosen()) else []
 
     def has_output(self) -> bool:
         return bool(self._chosen())

@@ -12,6 +12,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from messaging.inert_text import inert
+
 
 class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):
     def open(self) -> Self:
@@ -175,7 +177,7 @@ class DeadLetter(models.Model):
 
     def __str__(self) -> str:
         what = f"{self.material_id} r{self.revision}" if self.material_id else "unreadable"
-        return f"{self.consumer} {self.reason} {what}"
+        return inert(f"{self.consumer} {self.reason} {what}")
 
     @property
     def awaited_event_id(self) -> UUID | None:
@@ -202,7 +204,7 @@ class Death(models.Model):
         ordering = ["-id"]
 
     def __str__(self) -> str:
-        return f"{self.reason} at {self.died_at:%Y-%m-%d %H:%M:%S}"
+        return inert(f"{self.reason} at {self.died_at:%Y-%m-%d %H:%M:%S}")
 
 
 class Correction(models.Model):
@@ -223,4 +225,4 @@ class Correction(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"correction by {self.operator}"
+        return inert(f"correction by {self.operator}")

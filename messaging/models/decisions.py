@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from messaging.inert_text import inert
 from messaging.models.dead_letters import DeadLetter
 
 
@@ -55,7 +56,7 @@ class OperatorBatch(models.Model):
         ordering = ["-id"]
 
     def __str__(self) -> str:
-        return f"{self.action} of {self.matched} letters by {self.operator}"
+        return inert(f"{self.action} of {self.matched} letters by {self.operator}")
 
 
 class OperatorDecision(models.Model):
@@ -100,4 +101,4 @@ class OperatorDecision(models.Model):
         indexes = [models.Index(fields=["-at"], name="decision_at")]
 
     def __str__(self) -> str:
-        return f"{self.action} by {self.operator}"
+        return inert(f"{self.action} by {self.operator}")

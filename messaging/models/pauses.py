@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from messaging.inert_text import inert
+
 
 class PauseQuerySet(models.QuerySet["Pause"]):
     def active(self) -> Self:
@@ -37,4 +39,4 @@ class Pause(models.Model):
         ordering = ["target"]
 
     def __str__(self) -> str:
-        return f"{self.target} paused by {self.operator}"
+        return inert(f"{self.target} paused by {self.operator}")

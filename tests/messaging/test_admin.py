@@ -153,6 +153,25 @@ def test_what_a_row_holds_stays_text(
         assert "&lt;script&gt;alert(1)" in page
 
 
+@pytest.mark.parametrize(
+    ("model", "make", "texts"),
+    [
+        ("outboxmessage", parked, {"last_error": "a\u202eb"}),
+        ("failedattempt", failed_attempt, {"error_class": "a\u202eb", "error_text": "a\u202eb"}),
+    ],
+)
+def test_what_somebody_else_said_turns_no_reading_direction(
+    staff: Callable[..., Client], model: str, make: Callable[..., Any], texts: dict[str, str]
+) -> None:
+    row = make(**texts)
+    client = staff(f"view_{model}")
+
+    for response in (client.get(path(model)), client.get(path(model, row.pk, "change"))):
+        page = response.content.decode()
+        assert "\u202e" not in page
+        assert page.count(r"a\u202eb") >= len(texts)
+
+
 def test_a_body_is_shown_whatever_bytes_it_has(staff: Callable[..., Client]) -> None:
     row = parked(body=b"\xff\x00\xed\xa0\xbd" + EVIL.encode() + "Привет\n".encode())
 

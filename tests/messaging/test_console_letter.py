@@ -13,9 +13,9 @@ from messaging import dead_letters
 from messaging.console import payload
 from messaging.console.letter_page import SILENCE
 from messaging.decision_log import Operator
-from messaging.models import DeadLetter, FailedAttempt, OperatorDecision, OutboxMessage
+from messaging.models import DeadLetter, FailedAttempt, OperatorDecision, OutboxMessage, Pause
 from tests.messaging import event_bodies, facts
-from tests.messaging.console import ALL_RIGHTS, SignIn, decision_url, letter_url
+from tests.messaging.console import ALL_RIGHTS, LIST, QUEUES, SignIn, decision_url, letter_url
 from tests.messaging.dead import died
 
 pytestmark = pytest.mark.django_db
@@ -65,16 +65,28 @@ def test_no_header_property_or_error_runs_in_the_page(sign_in: SignIn) -> None:
     client = sign_in(*ALL_RIGHTS)
     letter = died(
         b"{}",
-        reason=SCRIPT,
+        reason=f"\u202e{SCRIPT}",
         attempt=SCRIPT,
         headers={SCRIPT: SCRIPT, b"\xff\x00": b"\x00\xff", "bidi\u202e": ["\u202e", {"\u2066": 1}]},
         type=SCRIPT,
         message_id=SCRIPT,
         routing_key=SCRIPT,
     )
-    DeadLetter.objects.update(error=SCRIPT + "\u202e\x1b[31m", place=SCRIPT)
+    letter.history.create(
+        reason="\u2066",
+        error="\u202e",
+        died_at=letter.died_at,
+        redelivered=False,
+        header_table=b"",
+        mark=bytes(32),
+    )
+    died(b"[]", reason=f"\u202e{SCRIPT}")
+    DeadLetter.objects.update(
+        error=SCRIPT + "\u202e\x1b[31m", place=f"{SCRIPT}\u202e", material_id="article-107"
+    )
+    Pause.objects.create(target="catalog", operator="\u202e", reason="\u202e")
 
-    for address in (letter_url(letter.pk), "/admin/messaging/deadletter/"):
+    for address in (letter_url(letter.pk), LIST, QUEUES, decision_url("requeue", letter.pk)):
         response = client.get(address)
         assert response.status_code == 200
         assert_inert(response)
