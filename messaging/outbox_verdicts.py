@@ -28,10 +28,6 @@ class Judgement:
     suspected: list[OutboxRow] = field(default_factory=list)
     unknown: list[OutboxRow] = field(default_factory=list)
 
-    def take_back_sent(self) -> None:
-        """What was confirmed may have missed somebody: it has to go again."""
-        self.unknown, self.sent = [*self.sent, *self.unknown], []
-
 
 def judge(rows: Sequence[OutboxRow], results: Sequence[Result], *, alone: bool) -> Judgement:
     """Only a confirm makes a row sent, and only a row's own fault costs it a try.

@@ -23,7 +23,7 @@ from messaging.bulk_pace import BulkPace
 from messaging.database_errors import sanitised
 from messaging.database_turns import DatabaseTurns
 from messaging.due_rows import DueRows
-from messaging.errors import BrokerUnavailable, DeliveryError, OutageError
+from messaging.errors import DeliveryError, OutageError
 from messaging.leadership import STANDBY_SECONDS, Leadership
 from messaging.logs import log_many
 from messaging.outbox_messages import message_of, names_of
@@ -140,7 +140,9 @@ class Relay:
             if not self._in_flight:
                 self._channel = session.channels
             messages = [message_of(row, self._topology) for row in group]
-            batch = session.submit(messages, channel=self._channel)
+            batch = session.submit(
+                messages, channel=self._channel, standing=self._topology.main_names()
+            )
             self._in_flight.append((batch, group, alone))
             if alone and self._settle(session, leave=0):
                 return
@@ -149,18 +151,11 @@ class Relay:
         """Wait for the oldest batches and mark their rows, until so many are in flight.
 
         True when rows went nowhere; then nothing is in flight, and the oldest are read again.
-        Raises BrokerUnavailable, likewise, where a consumer's queue was not there for them.
         """
         lost = False
-        missing: list[str] = []
         while len(self._in_flight) > (0 if lost else leave):
             batch, rows, alone = self._in_flight[0]
             judgement = judge(rows, session.settle(batch), alone=alone)
-            # Routed to one consumer is confirmed: another, whose queue is gone, would never get it.
-            if judgement.sent:
-                missing = missing or session.missing(self._topology.main_names())
-            if missing:
-                judgement.take_back_sent()
             self._in_flight.popleft()
             try:
                 self._turns.insist(partial(self._mark, judgement), still_wanted=lambda: True)
@@ -171,11 +166,6 @@ class Relay:
             lost |= bool(judgement.suspected or judgement.unknown)
         if lost:
             self._due.start_over()
-        if missing and not self._lifetime.stopping:
-            session.check()
-            raise BrokerUnavailable(
-                f"not seen: queue {', '.join(missing)}; what was confirmed meanwhile is sent again"
-            )
         return lost
 
     def _mark(self, judgement: Judgement) -> None:

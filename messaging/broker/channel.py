@@ -87,7 +87,14 @@ class ConfirmedChannel:
         for index, frame in enumerate(frames):
             if frame is not None:
                 self._ledger.sent(batch, index)
-        _write(self._channel.connection, [frame for frame in frames if frame is not None])
+        going = [frame for frame in frames if frame is not None]
+        if going:
+            # On the same channel: answered after all of them were routed.
+            self._ledger.looked(batch)
+            going += [
+                wire.look_frame(queue, channel_number=CHANNEL_NUMBER) for queue in batch.standing
+            ]
+        _write(self._channel.connection, going)
         if batch.done:
             self._listener.batch_done()
 
@@ -151,8 +158,14 @@ class ConfirmedChannel:
                 self._channel.confirm_delivery(self._confirmed, callback=self._selected)
 
     def _selected(self, _frame: object) -> None:
+        assert self._channel is not None
+        self._channel.add_callback(self._seen, [pika.spec.Queue.DeclareOk], one_shot=False)
         self._ready = True
         self._listener.ready()
+
+    def _seen(self, _frame: object) -> None:
+        if self._ledger.seen():
+            self._listener.batch_done()
 
     def _returned(
         self,

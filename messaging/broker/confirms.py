@@ -5,6 +5,7 @@ out of order, `multiple` covers every open tag up to n, and a return carries no 
 before its confirm: https://www.rabbitmq.com/docs/confirms.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,20 +32,26 @@ class Result:
 Route = tuple[str, str, str]  # message_id, exchange, routing key
 
 _CONFIRMED = Result(Verdict.CONFIRMED)
+_UNSEEN = Result(Verdict.UNKNOWN, "a queue was not seen behind it")
 _NACKED = Result(Verdict.NACKED, "a queue refused the message (basic.nack)")
 
 
 class Batch:
-    """Messages published together. `done` turns true once every result is known."""
+    """Messages published together. `done` turns true once every result is known.
 
-    def __init__(self, routes: Sequence[Route]) -> None:
+    `standing` are the queues that have to be seen behind them.
+    """
+
+    def __init__(self, routes: Sequence[Route], *, standing: Sequence[str] = ()) -> None:
         self.routes = routes
+        self.standing = standing
+        self.unseen = 0  # looks at them that are under way
         self.results: list[Result | None] = [None] * len(routes)
         self.open = len(routes)
 
     @property
     def done(self) -> bool:
-        return self.open == 0
+        return self.open == 0 and self.unseen == 0
 
     def settle(self, index: int, result: Result) -> None:
         """Keep the first result of a message; later ones change nothing."""
@@ -57,12 +64,18 @@ class Batch:
         for index in range(len(self.results)):
             self.settle(index, result)
 
+    def doubt(self) -> None:
+        """The looks were not answered: who got what is confirmed is not known."""
+        self.unseen = 0
+        self.results = [_UNSEEN if result is _CONFIRMED else result for result in self.results]
+
 
 class Ledger:
-    """Open delivery tags of one channel, in the order of publishing."""
+    """Open delivery tags of one channel, in the order of publishing, and looks in theirs."""
 
     def __init__(self) -> None:
         self._last_tag = 0
+        self._looks: deque[Batch] = deque()
         self._open: dict[int, tuple[Batch, int]] = {}
         self._returned: dict[int, str] = {}
         # Made when a message returns, which few ever do, and dropped with the end of a batch.
@@ -75,6 +88,19 @@ class Ledger:
         if self._tags_by_route is not None:
             self._tags_by_route.setdefault(batch.routes[index], []).append(self._last_tag)
         return self._last_tag
+
+    def looked(self, batch: Batch) -> None:
+        """The channel was asked for each queue that has to stand, behind the batch's messages."""
+        batch.unseen = len(batch.standing)
+        self._looks.extend([batch] * batch.unseen)
+
+    def seen(self) -> bool:
+        """The next of these queues stands. True when it completed a batch."""
+        if not self._looks:
+            return False
+        batch = self._looks.popleft()
+        batch.unseen -= 1
+        return batch.done
 
     def returned(self, route: Route, reason: str) -> None:
         """The broker sent a message back. Of equal ones nobody knows which: it may be any of them,
@@ -100,6 +126,9 @@ class Ledger:
         """The channel is gone: nothing more will be said of what is open."""
         for batch, index in self._open.values():
             batch.settle(index, result)
+        for batch in self._looks:
+            batch.doubt()
+        self._looks.clear()
         self._open.clear()
         self._returned.clear()
         self._tags_by_route = None
@@ -114,6 +143,6 @@ class Ledger:
             batch.settle(index, Result(Verdict.RETURNED, reason))
         else:
             batch.settle(index, _CONFIRMED if positive else _NACKED)
-        if batch.done:
+        if batch.open == 0:
             self._tags_by_route = None
         return batch.done

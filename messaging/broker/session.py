@@ -84,15 +84,25 @@ class Session:
         if self.failure:
             raise self.failure
 
-    def submit(self, messages: Sequence[Message], *, channel: int | None = None) -> Batch:
+    def submit(
+        self,
+        messages: Sequence[Message],
+        *,
+        channel: int | None = None,
+        standing: Sequence[str] = (),
+    ) -> Batch:
         """Send messages and return at once; `settle` waits for what the broker says of them.
+
+        They count as confirmed only where each queue of `standing` is seen after they were
+        routed: a confirm tells that a message was, not to whom. A queue that is not there ends
+        the session.
 
         Waits while the channel is being opened again, after the broker closed it over a message.
         With `channel` (one of `channels`) they go out on that one or, if it is gone, not at all:
         UNKNOWN. So what was lost with it can be sent before them.
         """
         self.wait(lambda: self._ready, None)
-        batch = Batch([message.route for message in messages])
+        batch = Batch([message.route for message in messages], standing=standing)
         frames = [self._frames(message, batch, index) for index, message in enumerate(messages)]
         self._loop.call(lambda: self._send(batch, frames, channel))
         return batch
@@ -102,28 +112,21 @@ class Session:
 
         A blocked broker is waited for without limit: it has said that it will go on.
         """
-        if not self._await_answer(lambda: batch.done):
-            self._loop.call(self._give_up)
-            self.wait(lambda: False, 5.0)
+        patience_seconds, before = CONFIRM_LIMIT_SECONDS, time.monotonic()
+        while not self.wait(lambda: batch.done, 1.0):
+            if self.failure or self._lifetime.stopping:
+                break
+            now = time.monotonic()
+            patience_seconds -= 0.0 if self.blocked else now - before
+            before = now
+            if patience_seconds < 0:
+                self._loop.call(self._give_up)
+                self.wait(lambda: False, 5.0)
+        if self._lifetime.stopping:
+            self._linger(batch)
         results = [result or UNKNOWN for result in batch.results]
         self.did_work |= any(result.verdict is Verdict.CONFIRMED for result in results)
         return results
-
-    def missing(self, queues: Sequence[str]) -> list[str]:
-        """Those of the queues that the broker does not show, seen after this call.
-
-        All of them where session or process ended before it answered.
-        """
-        answers: list[Found] = []
-
-        def answer(found: Found) -> None:
-            answers.append(found)
-            self._lifetime.wake()
-
-        self._loop.call(lambda: self._channel.depths(queues, answer))
-        self._await_answer(lambda: answers)
-        found = answers[0] if answers else {}
-        return [name for name in queues if found.get(name) is None]
 
     def consume(self, queue: str, *, prefetch: int) -> None:
         """Subscribe; what is delivered waits, at most `prefetch` messages, until taken."""
@@ -211,30 +214,12 @@ class Session:
             batch.settle(index, Result(Verdict.UNENCODABLE, str(error)))
             return None
 
-    def _await_answer(self, has_come: Callable[[], object]) -> bool:
-        """Wait until it has, or session or process ends; False when out of patience.
-
-        A blocked broker is waited for without limit: it has said that it will go on.
-        """
-        patience_seconds, before = CONFIRM_LIMIT_SECONDS, time.monotonic()
-        while not self.wait(has_come, 1.0):
-            if self._lifetime.stopping:
-                self._linger(has_come)
-            if self.failure or self._lifetime.stopping:
-                break
-            now = time.monotonic()
-            patience_seconds -= 0.0 if self.blocked else now - before
-            before = now
-            if patience_seconds < 0:
-                return False
-        return True
-
-    def _linger(self, has_come: Callable[[], object]) -> None:
+    def _linger(self, batch: Batch) -> None:
         """Wait past the stop signal: what the broker has taken may be confirmed in a moment."""
         if self._linger_until is None:
             self._linger_until = time.monotonic() + LINGER_SECONDS
         while time.monotonic() < self._linger_until:
-            if has_come() or self.failure or self.blocked:
+            if batch.done or self.failure or self.blocked:
                 return
             time.sleep(0.01)
 

@@ -76,6 +76,13 @@ def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> byt
     return joined
 
 
+def look_frame(queue: str, *, channel_number: int) -> bytes:
+    """The frame of one passive queue.declare: answered where the queue is there."""
+    question = pika.spec.Queue.Declare(queue=queue, passive=True)
+    marshalled: bytes = pika.frame.Method(channel_number, question).marshal()
+    return marshalled
+
+
 def ack_frame(tag: int, *, channel_number: int) -> bytes:
     """One basic.ack. By hand: hundreds may go out at once, and pika takes 15 us for each."""
     index = pika.spec.Basic.Ack.INDEX

@@ -209,3 +209,37 @@ def _speak(broker: Broker, data: st.DataObject) -> None:
 def _keeps_nothing(ledger: Ledger) -> None:
     left = {name: value for name, value in vars(ledger).items() if name != "_last_tag"}
     assert not any(left.values()), left
+
+
+def test_a_batch_is_done_once_each_queue_that_has_to_stand_was_seen_behind_it() -> None:
+    ledger, batch = Ledger(), Batch([route(1), route(2)], standing=["catalog", "audit"])
+    sent(ledger, batch)
+    ledger.looked(batch)
+
+    completed = [
+        ledger.seen(),
+        ledger.confirmed(2, multiple=True, positive=True),
+        ledger.seen(),
+        ledger.seen(),  # an answer to somebody else's question
+    ]
+
+    assert completed == [False, False, True, False]
+    assert verdicts(batch) == [CONFIRMED, CONFIRMED]
+
+
+def test_what_was_confirmed_before_a_look_that_was_never_answered_is_not_known() -> None:
+    ledger = Ledger()
+    seen, unseen = (Batch([route(1), route(2)], standing=["catalog"]) for _ in range(2))
+    for batch in (seen, unseen):
+        sent(ledger, batch)
+        ledger.looked(batch)
+    ledger.confirmed(2, multiple=True, positive=True)
+    ledger.seen()
+    ledger.confirmed(3, multiple=False, positive=False)
+    ledger.confirmed(4, multiple=False, positive=True)
+
+    ledger.lost(LOST)
+
+    assert verdicts(seen) == [CONFIRMED, CONFIRMED]
+    assert verdicts(unseen) == [NACKED, Verdict.UNKNOWN]
+    assert unseen.done

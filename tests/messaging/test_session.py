@@ -272,6 +272,22 @@ def test_a_missing_exchange_ends_the_session_and_nobody_is_blamed(
         assert_ends(session, because=r"404 NOT_FOUND.*events")
 
 
+def test_what_was_routed_past_a_missing_queue_is_not_taken_for_confirmed(
+    namespace: str, wire: Wire
+) -> None:
+    audit = topology().main("audit")
+    with a_session() as session:
+        first = session.settle(session.submit([message()], standing=[main_queue(), audit]))
+        wire.delete_queue(main_queue())
+        batch = session.submit([message(), message()], standing=[main_queue(), audit])
+        second = session.settle(batch)
+
+        assert [result.verdict for result in first] == [Verdict.CONFIRMED]
+        assert [result.verdict for result in second] == [Verdict.UNKNOWN] * 2
+        assert wire.ready(audit) == 3
+        assert_ends(session, because="404 NOT_FOUND - no queue .*catalog")
+
+
 # --- loss, silence, alarms -----------------------------------------------------------------
 
 
