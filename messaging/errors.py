@@ -1,6 +1,6 @@
 """What can go wrong on the way of a fact, named for what the caller does next.
 
-Four kinds (docs/decisions): the message's fault (`PermanentError`), the moment's
+Four kinds (docs/guarantees.md): the message's fault (`PermanentError`), the moment's
 (`TransientError`), the store's (`OutageError`), the configuration's
 (`ConfigurationError`). The class name of a failure travels in the `reason` header.
 """
