@@ -2,6 +2,7 @@
 
 import uuid
 from contextlib import suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin
@@ -10,6 +11,7 @@ from django.contrib.admin.views.main import IGNORED_PARAMS, PAGE_VAR, ChangeList
 from django.core.paginator import Paginator
 from django.db.models import AutoField, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -61,16 +63,15 @@ class ReadOnlyAdmin(AnyModelAdmin):
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)
-        if self.foreign_texts:
-            for row in shown.result_list:
-                self._make_inert(row)
+        for row in shown.result_list:
+            self._make_showable(row)
         return shown
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
     ) -> Any:
         row = super().get_object(request, object_id, from_field)
-        return row if row is None else self._make_inert(row)
+        return row if row is None else self._make_showable(row)
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
@@ -93,9 +94,12 @@ class ReadOnlyAdmin(AnyModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def _make_inert(self, row: Model) -> Model:
+    def _make_showable(self, row: Model) -> Model:
         for name in self.foreign_texts:
             setattr(row, name, inert(getattr(row, name)))
+        for name, value in list(vars(row).items()):
+            if isinstance(value, datetime) and not _has_local_time(value):
+                setattr(row, name, _AsWritten.combine(value.date(), value.timetz()))
         return row
 
 
@@ -141,6 +145,23 @@ class FactAdmin(ReadOnlyAdmin):
 
     def _is_filtered(self, request: HttpRequest) -> bool:
         return bool({*request.GET} - _NO_FILTERS - self.filters_by_index)
+
+
+class _AsWritten(datetime):
+    """Shown in the zone it has: at an end of the calendar there is no other.
+
+    https://docs.djangoproject.com/en/5.2/topics/i18n/timezones/
+    """
+
+    convert_to_local_time = False
+
+
+def _has_local_time(moment: datetime) -> bool:
+    try:
+        timezone.localtime(moment)
+    except OverflowError:
+        return False
+    return True
 
 
 def as_row_id(text: str) -> int | None:

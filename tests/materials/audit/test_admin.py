@@ -1,8 +1,11 @@
 """The audit trail in the admin: to look at, quick, and never to change."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.db import transaction
 from django.test import Client
+from pytest_django import Settings
 
 from materials.audit.models import AuditRecord
 from materials.audit.projection import apply
@@ -57,3 +60,21 @@ def test_nothing_can_be_added_changed_or_deleted(admin_client: Client) -> None:
     assert admin_client.post(f"{one}change/", {"actor": "eve"}).status_code == 403
     assert admin_client.post(f"{one}delete/", {"post": "yes"}).status_code == 403
     assert "delete_selected" not in admin_client.get(LIST).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("zone", "moment"),
+    [
+        ("Asia/Tokyo", datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)),
+        ("America/New_York", datetime(1, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_a_moment_at_an_end_of_the_calendar_breaks_no_page(
+    admin_client: Client, settings: Settings, zone: str, moment: datetime
+) -> None:
+    settings.TIME_ZONE = zone
+    record(published("article-1"))
+    AuditRecord.objects.update(occurred_at=moment)
+
+    for address in (LIST, f"{LIST}{AuditRecord.objects.get().pk}/change/"):
+        assert f"{moment.year}, " in admin_client.get(address).content.decode()
