@@ -10,8 +10,9 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.template.loader import get_template
-from django.views import csrf, defaults
+from django.views import defaults
 
+from catalogsite import stale_forms
 from messaging.database_errors import is_busy, kind_of
 from messaging.error_texts import sanitised
 from messaging.errors import OutageError
@@ -61,7 +62,7 @@ def _answered(page: Page) -> Page:
 # These look for the user in the database, to say who is signed in.
 permission_denied = _answered(defaults.permission_denied)
 page_not_found = _answered(defaults.page_not_found)
-csrf_failure = _answered(csrf.csrf_failure)
+csrf_failure = _answered(stale_forms.csrf_failure)
 
 
 def _answer(request: HttpRequest, error: Exception) -> HttpResponse | None:

@@ -43,6 +43,8 @@ def run_command(arguments: Sequence[str]) -> None:
     from django.core.management import ManagementUtility
     from django.core.management.base import BaseCommand
 
+    from catalogsite.command_output import command_output
+
     class Commands(ManagementUtility):
         def fetch_command(self, subcommand: str) -> BaseCommand:
             try:
@@ -50,4 +52,5 @@ def run_command(arguments: Sequence[str]) -> None:
             except SystemExit:
                 sys.exit(WRONG_USE)
 
-    Commands(list(arguments)).execute()
+    with command_output():
+        Commands(list(arguments)).execute()

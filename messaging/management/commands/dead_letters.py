@@ -87,9 +87,8 @@ class Command(BaseCommand):
         add_decision(restore, state=DeadLetter.State.DISCARDED)
 
     def handle(self, *args: Any, verb: str, **options: Any) -> None:
-        if hasattr(self.stdout, "reconfigure"):
-            encoding = "utf-8" if options["json"] else None
-            self.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+        if options["json"] and hasattr(self.stdout, "reconfigure"):
+            self.stdout.reconfigure(encoding="utf-8")
         with plain_failures(self):
             match verb:
                 case "list":

@@ -29,10 +29,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, material: str | None, json: bool, **options: Any) -> None:
-        if hasattr(self.stdout, "reconfigure"):
-            # JSON is UTF-8; a terminal that cannot show a letter gets its escape.
-            encoding = "utf-8" if json else None
-            self.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+        if json and hasattr(self.stdout, "reconfigure"):
+            self.stdout.reconfigure(encoding="utf-8")
         records = trail.records(material_id=material)
         pieces = trail.as_json(records) if json else trail.as_lines(records)
         try:
