@@ -24,7 +24,11 @@ STILL_FRESH_SECONDS = 0.5
 
 
 class DatabaseTurns:
-    """One connection's work outside of requests: fresh before a turn, bounded within it."""
+    """One connection's work outside of requests: fresh before a turn, bounded within it.
+
+    Other databases that the work has used may have been away as well: what is stale of them is
+    dropped too, and opened anew when it is needed.
+    """
 
     def __init__(
         self,
@@ -50,6 +54,10 @@ class DatabaseTurns:
         """
         connection = connections[self._using]
         try:
+            for other in connections.all(initialized_only=True):
+                if other.alias != self._using:
+                    with self._bounded(other):
+                        other.close_if_unusable_or_obsolete()
             with self._bounded(connection):
                 connection.close_if_unusable_or_obsolete()
                 if time.monotonic() - self._answered_at < STILL_FRESH_SECONDS:
@@ -108,7 +116,7 @@ class DatabaseTurns:
 
     def wait_for_return(self, error: OutageError, *, still_wanted: Callable[[], object]) -> None:
         """Pause after an outage. Returns for the next try, or when stopping or not wanted."""
-        connections[self._using].close()
+        connections.close_all()
         seconds = self._backoff.next_seconds()
         log.warning("database away", reason=str(error), retry_in_seconds=round(seconds, 1))
         end = time.monotonic() + seconds
