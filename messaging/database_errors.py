@@ -68,8 +68,8 @@ def is_set_up_wrongly(error: BaseException) -> bool:
 
 
 SET_UP_WRONGLY = (
-    "The database lacks a table or a right that this needs. "
-    "Run `manage.py migrate`, or see to the rights of its user."
+    "The database lacks a table or a right that this needs, or is none. "
+    "Run `manage.py migrate`, or see to DATABASE_URL and the rights of its user."
 )
 
 
@@ -161,7 +161,7 @@ _KIND_OF_SQLITE: dict[int, Kind] = {
     sqlite3.SQLITE_CANTOPEN: OutageError,
     sqlite3.SQLITE_NOLFS: OutageError,
     sqlite3.SQLITE_AUTH: OutageError,
-    sqlite3.SQLITE_NOTADB: OutageError,
+    sqlite3.SQLITE_NOTADB: ConfigurationError,  # some other file
     sqlite3.SQLITE_TOOBIG: PermanentError,
     sqlite3.SQLITE_MISMATCH: PermanentError,
     sqlite3.SQLITE_RANGE: PermanentError,

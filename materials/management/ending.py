@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from django.core.management.base import CommandError
-from django.db import InterfaceError, OperationalError, ProgrammingError
+from django.db import Error
 
 from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
 from messaging.exit_codes import FAILED, MISCONFIGURED
@@ -29,7 +29,7 @@ def database_faults_told() -> Iterator[None]:
     not set up. The driver's own text stays out of it, because it may hold part of the URL."""
     try:
         yield
-    except (OperationalError, InterfaceError, ProgrammingError) as error:
+    except Error as error:
         if is_set_up_wrongly(error):
             raise CommandError(SET_UP_WRONGLY, returncode=MISCONFIGURED) from error
         raise CommandError(

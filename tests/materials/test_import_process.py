@@ -55,9 +55,16 @@ def test_a_database_that_is_away_or_not_set_up_is_told_in_one_line(
     (tmp_path / "article-1.md").write_text("---\ntitle: T\n---\n")
     away = "postgres://nobody:SECRETPW@127.0.0.1:9/nothing"
     empty = f"sqlite:///{tmp_path}/empty.sqlite3"
+    none = f"sqlite:///{tmp_path}/none.sqlite3"
+    (tmp_path / "none.sqlite3").write_text("no database at all")
+    expected = (
+        (away, 1, "cannot be used now"),
+        (empty, 3, "manage.py migrate"),
+        (none, 3, "or is none"),
+    )
 
     for words in (("import_materials", str(tmp_path)), ("publish_material", "article-1")):
-        for url, code, says in ((away, 1, "cannot be used now"), (empty, 3, "manage.py migrate")):
+        for url, code, says in expected:
             result = run.manage(*words, DATABASE_URL=url)
             assert result.returncode == code
             assert says in result.stderr

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import OperationalError
+from django.db import InternalError, OperationalError
 from django.db.models import Model
 
 from materials import actions, newcomers
@@ -284,13 +284,15 @@ def _shared(record: Model, *, without: set[str]) -> dict[str, object]:
     return {name: getattr(record, name) for name in names}
 
 
+# InternalError: read-only, as after a failover.
+@pytest.mark.parametrize("kind", [OperationalError, InternalError])
 def test_a_database_that_is_away_ends_it_with_one_line(
-    write, import_, monkeypatch: pytest.MonkeyPatch
+    write, import_, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
 ) -> None:
     write("article-1.md")
 
     def away(*args: object, **kwargs: object) -> None:
-        raise OperationalError("connection to postgres://user:SECRET@host refused")
+        raise kind("connection to postgres://user:SECRET@host refused")
 
     monkeypatch.setattr(newcomers, "create_all", away)
     result = import_()

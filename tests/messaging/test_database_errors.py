@@ -187,7 +187,7 @@ def test_what_psycopg_itself_raises_has_no_code(
 
 SQLITE_CODES = {
     OutageError: [
-        *("PERM", "NOMEM", "READONLY", "IOERR", "CORRUPT", "FULL", "CANTOPEN", "AUTH", "NOTADB"),
+        *("PERM", "NOMEM", "READONLY", "IOERR", "CORRUPT", "FULL", "CANTOPEN", "AUTH"),
         *("NOLFS", "READONLY_DBMOVED", "IOERR_WRITE", "IOERR_FSYNC", "CANTOPEN_ISDIR"),
         "CORRUPT_VTAB",
     ],
@@ -197,6 +197,7 @@ SQLITE_CODES = {
         *("CONSTRAINT_UNIQUE", "CONSTRAINT_PRIMARYKEY", "CONSTRAINT_FOREIGNKEY"),
         "CONSTRAINT_TRIGGER",
     ],
+    ConfigurationError: ["NOTADB"],
     PermanentError: ["MISMATCH", "TOOBIG", "RANGE", "CONSTRAINT_CHECK", "CONSTRAINT_NOTNULL"],
 }
 
@@ -345,7 +346,7 @@ class TestOnSQLite:
 
         error = raised(lambda: executes(opened("garbage"))("SELECT * FROM sqlite_master"))
 
-        assert kind_of(error) is OutageError
+        assert kind_of(error) is ConfigurationError
 
     def test_a_value_of_another_type_in_a_key(self, connection: BaseDatabaseWrapper) -> None:
         error = raised(lambda: executes(connection)("INSERT INTO scratch (id, n) VALUES ('x', 1)"))
