@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpR
 from django.utils.http import is_same_domain, url_has_allowed_host_and_scheme
 from django.utils.translation import check_for_language
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_POST
+
+from materials.posted_from import posted_from
 
 THEME_COOKIE = "theme"
 THEMES = ("light", "dark")
@@ -16,7 +17,7 @@ _YEAR_SECONDS = 365 * 24 * 3600
 # No CSRF token: it would stand on every page, another one each time, and no page could be told
 # unchanged. The browser's own word, where the form comes from, protects it instead.
 @csrf_exempt
-@require_POST
+@posted_from("/")
 def choose(request: HttpRequest) -> HttpResponse:
     """Keep `language` or `theme` (`system` forgets it) and go back to `next`.
 

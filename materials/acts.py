@@ -18,7 +18,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from materials import actions
+from materials import actions, signed_out
 from materials.differences import differences
 from materials.forms import WithdrawForm, version_in
 from materials.guard import needs
@@ -40,8 +40,14 @@ def publish(request: HttpRequest, material_id: str) -> HttpResponse:
     return _answer(request, material_id, refusal)
 
 
+def withdraw_again(request: HttpRequest, material_id: str) -> HttpResponse:
+    """The form of a withdrawal as it was sent; nothing is withdrawn."""
+    messages.warning(request, signed_out.said_of(request))
+    return _confirm_withdrawal(request, material_id, WithdrawForm.as_typed(request))
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("materials.withdraw_material")
+@needs("materials.withdraw_material", again=withdraw_again)
 def withdraw(request: HttpRequest, material_id: str) -> HttpResponse:
     """Take the material away from readers, for the `reason` in the form. GET asks for it."""
     if request.method != "POST":

@@ -4,25 +4,27 @@ Two steps. The list posts what was ticked, and a page says what will happen; its
 materials with the versions it showed, and a draft that was changed since is not published. With
 htmx a slice at a time is done, and every answer tells the results so far and sends the next slice;
 without it one request does all. A form that is sent twice changes nothing twice: what is published
-as it stands, or is withdrawn already, is refused.
+as it stands, or is withdrawn already, is refused. What is withdrawn is published again only where
+that is ticked on the page that asks.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import cast
 
+from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
-from materials import actions
+from materials import actions, signed_out
 from materials.forms import WithdrawForm, version_in
 from materials.guard import needs
 from materials.listing import Selection
 from materials.models import Material, MaterialQuerySet, is_material_id
+from materials.posted_from import posted_from
 from materials.refusals import ActionRefused, InvalidMaterial
 from messaging import outbox
 
@@ -33,44 +35,74 @@ SLICE = 25
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one material."""
+    """What became of one material, and how it stands now; None where there is none."""
 
     material_id: str
     done: bool
     says: str
+    material: Material | None = None
 
 
-@require_POST
-@needs("materials.view_material")
+def ask_again(request: HttpRequest) -> HttpResponse:
+    """The page that asks, with what was typed; nothing is done."""
+    act = _act_asked(request)
+    if act is None:
+        return redirect("materials:list")
+    messages.warning(request, signed_out.said_of(request))
+    return _ask(request, act, WithdrawForm.as_typed(request))
+
+
+@posted_from("materials:list")
+@needs("materials.view_material", again=ask_again)
 def act_on_many(request: HttpRequest) -> HttpResponse:
     """`act` on the ticked `material`s, or on `all` of a selection: first the page that asks."""
-    act = request.POST.get("act", "")
-    if act not in RIGHTS:
+    act = _act_asked(request)
+    if act is None:
         return redirect("materials:list")
-    if not request.user.has_perm(RIGHTS[act]):
-        raise PermissionDenied
     if "items" in request.POST:
         return _go_on(request, act)
     return _ask(request, act, WithdrawForm())
 
 
+def _act_asked(request: HttpRequest) -> str | None:
+    act = request.POST.get("act", "")
+    if act not in RIGHTS:
+        return None
+    if not request.user.has_perm(RIGHTS[act]):
+        raise PermissionDenied
+    return act
+
+
 def _ask(request: HttpRequest, act: str, form: WithdrawForm, *, status: int = 200) -> HttpResponse:
     materials = list(_chosen(request)[: MOST + 1])
     able = [each for each in materials[:MOST] if _is_able(each, act)]
+    # Somebody took these away from readers: they come back only where that is asked for.
+    withdrawn = [each for each in able if each.state == Material.State.WITHDRAWN]
+    usual = [each for each in able if each.state != Material.State.WITHDRAWN]
     context = {
         "act": act,
         "able": able,
+        "usual": usual,
+        "withdrawn": withdrawn,
         "unable": len(materials[:MOST]) - len(able),
         "too_many": len(materials) > MOST,
         "most": MOST,
-        "items": " ".join(f"{each.material_id}:{each.version}" for each in able),
+        "items": _items(usual),
+        "withdrawn_items": _items(withdrawn),
         "withdraw_form": form,
     }
     return render(request, "materials/bulk.html", context, status=status)
 
 
+def _items(materials: Iterable[Material]) -> str:
+    return " ".join(f"{each.material_id}:{each.version}" for each in materials)
+
+
 def _go_on(request: HttpRequest, act: str) -> HttpResponse:
-    items = request.POST.get("items", "").split()[:MOST]
+    items = request.POST.get("items", "").split()
+    if request.POST.get("with_withdrawn"):
+        items += request.POST.get("withdrawn_items", "").split()
+    items = items[:MOST]
     form = WithdrawForm.posted(request)
     if not form.is_valid():
         return _ask(request, act, form, status=422)
@@ -81,18 +113,28 @@ def _go_on(request: HttpRequest, act: str) -> HttpResponse:
     before = version_in(request.POST.get("before", "0"))
     is_bulk = before + len(items) > outbox.MOST_AT_ONCE
     results = [_act(act, item, reason=reason, user=user, bulk=is_bulk) for item in slice_]
+    done = version_in(request.POST.get("done", "0")) + sum(result.done for result in results)
+    count = before + len(results)
     context = {
         "act": act,
-        "results": results,
+        "results": _as_they_stand(results),
         "rest": " ".join(rest),
         "reason": reason,
-        "count": before + len(results),
+        "count": count,
         "total": before + len(items),
-        "done": sum(result.done for result in results),
+        "done": done,
+        "refused": count - done,
+        "is_first": not before,
         "fragment": fragment,
     }
     template = "materials/_bulk_results.html" if fragment else "materials/bulk_done.html"
     return render(request, template, context)
+
+
+def _as_they_stand(results: list[Result]) -> list[Result]:
+    few = Material.objects.defer("body", "summary", "search_key")
+    standing = few.in_bulk([each.material_id for each in results], field_name="material_id")
+    return [replace(each, material=standing.get(each.material_id)) for each in results]
 
 
 def _act(act: str, item: str, *, reason: str, user: User, bulk: bool) -> Result:
@@ -131,7 +173,11 @@ def _chosen(request: HttpRequest) -> MaterialQuerySet:
         found = Selection.from_query(request.POST.dict()).materials()
     else:
         # Ticked in the list, or on the page that asked.
-        items = request.POST.get("items", "").split()
+        items = [
+            item
+            for name in ("items", "withdrawn_items")
+            for item in request.POST.get(name, "").split()
+        ]
         ids = [*request.POST.getlist("material"), *(item.partition(":")[0] for item in items)]
         found = Material.objects.filter(material_id__in=list(filter(is_material_id, ids[:MOST])))
     return found.defer("body", "summary", "search_key")

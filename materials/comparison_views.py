@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from materials import actions
 from materials.content import Content
@@ -15,6 +15,7 @@ from materials.differences import differences
 from materials.forms import version_in
 from materials.guard import needs
 from materials.models import Material, Revision
+from materials.posted_from import posted_from
 from materials.refusals import ActionRefused, UnknownMaterial
 
 DRAFT = "draft"
@@ -43,7 +44,7 @@ def compare(request: HttpRequest, material_id: str) -> HttpResponse:
     return render(request, "materials/compare.html", context)
 
 
-@require_POST
+@posted_from("materials:history")
 @needs("materials.view_material", "materials.change_material")
 def restore(request: HttpRequest, material_id: str) -> HttpResponse:
     """Make a `revision` the draft; with the `version` that the page saw, only over that one."""

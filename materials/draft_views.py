@@ -1,4 +1,8 @@
-"""Writing: the form of a new material and of a draft, saved alone or saved and published."""
+"""Writing: the form of a new material and of a draft, saved alone or saved and published.
+
+Whoever is signed out meanwhile, or finds another one signed in, sees the form again with all that
+was typed and the version it was made from; nothing is saved then.
+"""
 
 from typing import cast
 
@@ -9,7 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from materials import actions
+from materials import actions, signed_out
 from materials.acts import publish_and_tell
 from materials.differences import differences
 from materials.forms import DraftForm, NewMaterialForm, initial_of
@@ -18,12 +22,24 @@ from materials.models import Material
 from materials.refusals import ActionRefused, DraftChanged, InvalidMaterial, TryAgain
 
 
+def write_new_again(request: HttpRequest) -> HttpResponse:
+    """The form of a new material as it was sent, not saved."""
+    return _again(request, NewMaterialForm)
+
+
+def write_again(request: HttpRequest, material_id: str) -> HttpResponse:
+    """The form of a draft as it was sent, not saved."""
+    return _again(request, DraftForm, get_object_or_404(Material, material_id=material_id))
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("materials.view_material", "materials.add_material")
+@needs("materials.view_material", "materials.add_material", again=write_new_again)
 def create(request: HttpRequest) -> HttpResponse:
     """A form for a new material. A fault stands beside its field (422)."""
     if request.method != "POST":
         return _page(request, NewMaterialForm())
+    if signed_out.is_of_another(request):
+        return _again(request, NewMaterialForm, status=409)
     form = NewMaterialForm.posted(request)
     if form.is_valid():
         try:
@@ -38,12 +54,14 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("materials.view_material", "materials.change_material")
+@needs("materials.view_material", "materials.change_material", again=write_again)
 def edit(request: HttpRequest, material_id: str) -> HttpResponse:
     """A material's draft in a form. Who saves second sees both drafts and decides (409)."""
     material = get_object_or_404(Material, material_id=material_id)
     if request.method != "POST":
         return _page(request, DraftForm(initial=initial_of(material)), material)
+    if signed_out.is_of_another(request):
+        return _again(request, DraftForm, material, status=409)
     form = DraftForm.posted(request)
     if form.is_valid():
         try:
@@ -98,10 +116,26 @@ def _conflict(
     return render(request, "materials/conflict.html", context, status=409)
 
 
-def _page(
-    request: HttpRequest, form: DraftForm, material: Material | None = None, *, status: int = 200
+def _again(
+    request: HttpRequest,
+    form_class: type[DraftForm],
+    material: Material | None = None,
+    *,
+    status: int = 200,
 ) -> HttpResponse:
-    context = {"form": form, "material": material}
+    messages.warning(request, signed_out.said_of(request))
+    return _page(request, form_class.as_typed(request), material, status=status, unsaved=True)
+
+
+def _page(
+    request: HttpRequest,
+    form: DraftForm,
+    material: Material | None = None,
+    *,
+    status: int = 200,
+    unsaved: bool = False,
+) -> HttpResponse:
+    context = {"form": form, "material": material, "unsaved": unsaved}
     return render(request, "materials/draft.html", context, status=status)
 
 

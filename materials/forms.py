@@ -25,6 +25,11 @@ class _ShowsRefusals(forms.Form):
         form.broken = broken_fields(request)
         return form
 
+    @classmethod
+    def as_typed(cls, request: HttpRequest) -> Self:
+        """The form with what was sent in it, which nobody has judged yet."""
+        return cls(initial={name: request.POST.get(name, "") for name in cls.base_fields})
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, limit in self.limits.items():

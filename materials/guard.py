@@ -1,4 +1,9 @@
-"""Who may open an editor's page: anonymous people sign in first, others need the right."""
+"""Who may open an editor's page: anonymous people sign in first, others need the right.
+
+What somebody typed whose session has ended is kept: a view may say how its form is shown again
+(`again`), which changes nothing. That is also what a form gets whose token is older than the
+sign-in: `catalogsite.stale_forms`.
+"""
 
 from collections.abc import Callable
 from functools import wraps
@@ -7,26 +12,36 @@ from typing import Concatenate, ParamSpec, cast
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_cache_control
+
+from materials import signed_out
 
 Rest = ParamSpec("Rest")
 View = Callable[Concatenate[HttpRequest, Rest], HttpResponse]
 
 
-def needs(*rights: str) -> Callable[[View[Rest]], View[Rest]]:
+def needs(
+    *rights: str, again: Callable[..., HttpResponse] | None = None
+) -> Callable[[View[Rest]], View[Rest]]:
     """The view opens for people with all these rights; 403 for those signed in without."""
 
     def guard(view: View[Rest]) -> View[Rest]:
-        @wraps(view)
-        def guarded(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponse:
+        def shown_again(
+            request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs
+        ) -> HttpResponse:
             if not request.user.is_authenticated:
-                if "HX-Request" in request.headers:
-                    # A login page inside another page helps nobody; htmx leaves it as it is.
-                    return HttpResponse(status=401)
-                # After signing in a POST cannot be repeated: back to the list instead.
-                where = request.get_full_path() if request.method == "GET" else _list()
-                return redirect_to_login(where)
+                return signed_out.ask(request)
+            assert again is not None
+            return opened(again, request, *args, **kwargs)
+
+        def opened(
+            view: Callable[..., HttpResponse],
+            request: HttpRequest,
+            *args: Rest.args,
+            **kwargs: Rest.kwargs,
+        ) -> HttpResponse:
             if not request.user.has_perms(rights):
                 raise PermissionDenied
             response = view(request, *args, **kwargs)
@@ -34,10 +49,24 @@ def needs(*rights: str) -> Callable[[View[Rest]], View[Rest]]:
             patch_cache_control(response, private=True, no_cache=True)
             return response
 
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Rest.args, **kwargs: Rest.kwargs) -> HttpResponse:
+            if request.user.is_authenticated:
+                return opened(view, request, *args, **kwargs)
+            if "HX-Request" in request.headers:
+                # A login page inside another page helps nobody.
+                return render(request, "materials/_signed_out.html", status=401)
+            if request.method == "POST" and again is not None:
+                return signed_out.sign_in(
+                    request, rights=rights, then=lambda: shown_again(request, *args, **kwargs)
+                )
+            # After signing in a POST cannot be repeated: back to the list instead.
+            return redirect_to_login(
+                request.get_full_path() if request.method == "GET" else reverse("materials:list")
+            )
+
+        if again is not None:
+            guarded.again = shown_again  # type: ignore[attr-defined]
         return cast(View[Rest], guarded)
 
     return guard
-
-
-def _list() -> str:
-    return reverse("materials:list")

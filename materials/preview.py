@@ -6,31 +6,34 @@ Nothing is stored.
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_POST
 
+from materials import draft_views
 from materials.catalog import rendering
 from materials.content import BODY_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
 from materials.forms import DraftForm, NewMaterialForm
 from materials.guard import needs
 from materials.models import Material
+from materials.posted_from import posted_from
 
 
-@require_POST
-@needs("materials.view_material", "materials.add_material")
+@posted_from("materials:new")
+@needs("materials.view_material", "materials.add_material", again=draft_views.write_new_again)
 def preview_new(request: HttpRequest) -> HttpResponse:
     """A preview of a material that is not saved yet."""
-    return _answer(request, NewMaterialForm(data=request.POST), material=None)
+    return _answer(request, NewMaterialForm, material=None)
 
 
-@require_POST
-@needs("materials.view_material", "materials.change_material")
+@posted_from("materials:edit")
+@needs("materials.view_material", "materials.change_material", again=draft_views.write_again)
 def preview_draft(request: HttpRequest, material_id: str) -> HttpResponse:
     """A preview of the form of this material's draft."""
     material = get_object_or_404(Material, material_id=material_id)
-    return _answer(request, DraftForm(data=request.POST), material=material)
+    return _answer(request, DraftForm, material=material)
 
 
-def _answer(request: HttpRequest, form: DraftForm, *, material: Material | None) -> HttpResponse:
+def _answer(
+    request: HttpRequest, form_class: type[DraftForm], *, material: Material | None
+) -> HttpResponse:
     preview = {
         "title": request.POST.get("title", "")[: 2 * TITLE_LIMIT],
         "summary": request.POST.get("summary", "")[: 2 * SUMMARY_LIMIT],
@@ -39,6 +42,6 @@ def _answer(request: HttpRequest, form: DraftForm, *, material: Material | None)
     if "HX-Request" in request.headers:
         return render(request, "materials/_preview.html", {"preview": preview})
     # The form keeps what was typed, and judges nothing before it is saved.
-    shown = type(form)(initial={name: request.POST.get(name, "") for name in form.fields})
-    context = {"form": shown, "material": material, "preview": preview, "unsaved": True}
+    form = form_class.as_typed(request)
+    context = {"form": form, "material": material, "preview": preview, "unsaved": True}
     return render(request, "materials/draft.html", context)

@@ -13,22 +13,26 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from materials import schedules
+from materials import schedules, signed_out
 from materials.guard import needs
 from materials.models import Material, Schedule
 from materials.refusals import ActionRefused, InvalidMaterial, TryAgain, UnknownMaterial
 from materials.schedule_forms import ZONE_COOKIE, ScheduleForm
 
 
+def schedule_again(request: HttpRequest, material_id: str) -> HttpResponse:
+    """The form as it was sent; nothing is planned."""
+    act = _act_asked(request)
+    material = get_object_or_404(Material, material_id=material_id)
+    messages.warning(request, signed_out.said_of(request))
+    return _page(request, material, act, ScheduleForm.as_typed(request))
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("materials.view_material")
+@needs("materials.view_material", again=schedule_again)
 def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
     """The time of `act`, publish or withdraw, in a form. A fault stands beside its field (422)."""
-    act = request.POST.get("act") or request.GET.get("act") or Schedule.Act.PUBLISH
-    if act not in Schedule.Act.values:
-        raise Http404
-    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(act)]):
-        raise PermissionDenied
+    act = _act_asked(request)
     material = get_object_or_404(Material, material_id=material_id)
     if request.method != "POST":
         planned = _planned(material, act)
@@ -81,6 +85,15 @@ def cancel(request: HttpRequest, number: int) -> HttpResponse:
     else:
         messages.success(request, _("It stays as it is: the planned time is cancelled."))
     return redirect("materials:history", planned.material_id)
+
+
+def _act_asked(request: HttpRequest) -> str:
+    act = request.POST.get("act") or request.GET.get("act") or Schedule.Act.PUBLISH
+    if act not in Schedule.Act.values:
+        raise Http404
+    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(act)]):
+        raise PermissionDenied
+    return act
 
 
 def _page(

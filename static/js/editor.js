@@ -18,6 +18,30 @@
     if (!leaving && guarded.some(unsaved)) event.preventDefault();
   });
 
+  // --- who signs in meanwhile, in another tab, has another token for every form ---
+
+  const token = () => /(?:^|; )csrftoken=([^;]+)/.exec(document.cookie)?.[1];
+
+  document.addEventListener(
+    "submit",
+    (event) => {
+      const field = event.target.elements.namedItem("csrfmiddlewaretoken");
+      if (field && token()) field.value = token();
+    },
+    true,
+  );
+  document.addEventListener("htmx:configRequest", (event) => {
+    const { parameters } = event.detail;
+    if ("csrfmiddlewaretoken" in parameters && token()) parameters.csrfmiddlewaretoken = token();
+  });
+
+  // --- the preview says so when nobody is signed in any more ---
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr, target } = event.detail;
+    if (xhr.status === 401 && target.id === "preview") event.detail.shouldSwap = true;
+  });
+
   // --- a second click sends nothing: the first is under way ---
 
   const forget = () => {

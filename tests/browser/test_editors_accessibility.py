@@ -183,9 +183,9 @@ def nothing_ticked(page: Page) -> None:
 
 
 def lost_token(page: Page) -> None:
-    page.goto(f"/editor/{newsroom.EDITED}/withdraw/")
+    page.goto(f"/editor/{newsroom.CHANGED}/publish/")
     page.context.clear_cookies(name="csrftoken")
-    page.get_by_role("button", name="Withdraw “").click()
+    page.get_by_role("button", name="Publish “").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Please send it again")
 
 

@@ -122,7 +122,10 @@ def test_the_way_back_never_leaves_the_site(client: Client, wanted: str) -> None
 
 
 def test_a_choice_is_made_by_post_alone(client: Client) -> None:
-    assert client.get("/preferences/?language=ru").status_code == 405
+    assert client.get("/preferences/?language=ru")["Location"] == "/"
+    assert not client.cookies
+    assert client.get("/accounts/logout/")["Location"] == "/"
+    assert client.put("/accounts/logout/").status_code == 405
 
 
 def test_a_page_with_another_choice_is_another_page(client: Client) -> None:

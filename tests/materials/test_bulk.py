@@ -51,7 +51,31 @@ def test_each_is_done_by_itself_with_a_result_for_each(editor: Client) -> None:
     assert results["c"][0] is True
     assert "There is no material" in results["gone"][1]
     assert {material for material, _, _ in facts()} == {"a", "c"}
-    assert "2 of 5 done" in text_of(response)
+    assert "Published: 2 of 5" in text_of(response)
+    assert "3 were refused; beside each stands why." in text_of(response)
+
+
+def test_what_is_withdrawn_comes_back_only_where_that_is_ticked(editor: Client) -> None:
+    draft("a", title="First")
+    published("b", title="Gone")
+    actions.withdraw("b", actor="grace")
+
+    page = ask(editor, "publish", "a", "b")
+    fields = {name: page.context[name] for name in ("act", "items", "withdrawn_items")}
+    text = text_of(page)
+    assert "Publish 1 material" in text
+    assert "1 of the chosen is withdrawn and stays so, unless you tick it below." in text
+    assert "Gone b withdrawn comes back to readers only if ticked above" in text
+
+    editor.post("/editor/bulk/", fields)
+    assert Material.objects.get(material_id="b").state == "withdrawn"
+    assert Material.objects.get(material_id="a").state == "published"
+
+    alone = ask(editor, "publish", "b")
+    assert "Publish 1 withdrawn material again" in text_of(alone)
+    assert 'name="with_withdrawn" value="yes" required' in alone.content.decode()
+    editor.post("/editor/bulk/", {**fields, "items": "", "with_withdrawn": "yes"})
+    assert Material.objects.get(material_id="b").state == "published"
 
 
 def test_sending_the_form_twice_publishes_once(editor: Client) -> None:
@@ -118,15 +142,24 @@ def test_progress_is_told_slice_by_slice(editor: Client) -> None:
     assert f"{SLICE} of {SLICE + 3}" in text_of(first)
     assert 'hx-trigger="load"' in first.content.decode()
     assert '<div id="progress" hx-swap-oob="innerHTML">' in first.content.decode()
+    # The page that asked gives way: no button for what is done, no state of before.
+    assert '<h1 id="heading" hx-swap-oob="true"' in first.content.decode()
+    assert '<div id="asked" hx-swap-oob="true"></div>' in first.content.decode()
 
     second = editor.post(
         "/editor/bulk/",
-        {"act": "publish", "items": first.context["rest"], "before": str(SLICE)},
+        {
+            "act": "publish",
+            "items": first.context["rest"],
+            "before": str(SLICE),
+            "done": str(SLICE),
+        },
         headers={"HX-Request": "true"},
     )
     assert len(facts()) == SLICE + 3
     assert "hx-trigger" not in second.content.decode()
-    assert f"All {SLICE + 3} were taken up" in text_of(second)
+    assert f"Published: {SLICE + 3} of {SLICE + 3}" in text_of(second)
+    assert "Nothing was refused." in text_of(second)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +191,7 @@ def test_acts_on_many_need_the_right_to_the_act(client: Client, right: str) -> N
 
     assert ask(client, right, "article-107").status_code == 403
     assert client.post("/editor/bulk/", {"act": right, "items": "article-107:2"}).status_code == 403
-    assert client.get("/editor/bulk/").status_code == 405
+    assert client.get("/editor/bulk/")["Location"] == "/editor/"
     assert len(facts()) == 1
     assert "Publish the ticked" not in client.get("/editor/").content.decode()
     assert Material.objects.get().title == "New"

@@ -87,7 +87,8 @@ def test_a_preview_needs_the_right_to_write(client: Client) -> None:
 
     assert client.post("/editor/preview/", form()).status_code == 403
     assert client.post("/editor/article-107/preview/", form()).status_code == 403
-    assert client.get("/editor/article-107/preview/").status_code == 405
+    assert client.get("/editor/article-107/preview/")["Location"] == "/editor/article-107/edit/"
+    assert client.get("/editor/preview/")["Location"] == "/editor/new/"
 
 
 def test_saving_can_lead_to_the_page_before_publishing(editor: Client) -> None:
