@@ -20,7 +20,7 @@ def test_work_that_a_stop_leaves_undone_ends_with_1(run: Run, tmp_path: Path) ->
             ("materials.newcomers:create_all", "import_materials", str(tmp_path)),
             ("materials.actions:publish", "publish_material", "article-107"),
             ("messaging.pruning:Pruning.letters", "prune_delivery", "--older-than", "9"),
-            ("messaging.due_rows:DueRows.read", "relay_outbox", "--once"),
+            ("messaging.leadership:Leadership.hold", "relay_outbox", "--once"),
             ("messaging.dead_letters:requeue", "dead_letters", "requeue", str(letter.pk)),
             (
                 "messaging.dead_letters:requeue",
@@ -31,7 +31,7 @@ def test_work_that_a_stop_leaves_undone_ends_with_1(run: Run, tmp_path: Path) ->
             ),
         )
     ]
-    lasting = run.held_at("messaging.due_rows:DueRows.read", "relay_outbox")
+    lasting = run.held_at("messaging.leadership:Leadership.hold", "relay_outbox")
 
     for command in [*held, lasting]:
         command.wait_for("held")
