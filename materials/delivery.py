@@ -142,7 +142,14 @@ def _at(
         return arrival_station(consumer, receipt, before=before)
     letter, failure = records.letters.get(key), records.failures.get(key)
     if letter or failure:
-        return failed_station(consumer, letter=letter, failure=failure, before=before)
+        return failed_station(
+            consumer,
+            letter=letter,
+            failure=failure,
+            before=before,
+            now=asked.now,
+            look=asked.look,
+        )
     return waiting_station(consumer, sent=sent, now=asked.now, look=asked.look)
 
 

@@ -11,13 +11,15 @@ from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
-from django.utils.formats import time_format
+from django.utils.formats import date_format, time_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from materials.holdups import Look
+from messaging import pauses
 from messaging.envelope import MAX_ATTEMPT
-from messaging.models import DeadLetter, InboxReceipt, OutboxMessage
+from messaging.inert_text import inert
+from messaging.models import DeadLetter, InboxReceipt, OutboxMessage, Pause
 
 LATE_AFTER = timedelta(seconds=2)
 
@@ -93,10 +95,12 @@ def failed_station(
     letter: Mapping[str, Any] | None,
     failure: Mapping[str, Any] | None,
     before: datetime,
+    now: datetime,
+    look: Looking,
 ) -> Station:
     """A consumer that could not handle the fact yet, or for good."""
     if letter is not None:
-        return _from_letter(consumer, letter, before=before)
+        return _from_letter(consumer, letter, before=before, look=look)
     assert failure is not None
     failed_at, attempt = failure["failed_at"], failure["attempt"]
     if not failure["transient"] or attempt >= MAX_ATTEMPT:
@@ -109,13 +113,14 @@ def failed_station(
             says=_("It could not be handled. It waits to be shown to the operators."),
         )
     again_at = failed_at + timedelta(milliseconds=settings.DELIVERY_RETRY_DELAY_MS)
-    return Station(
-        name=consumer,
-        state="retrying",
-        title=_title(consumer),
-        says=_("It could not be handled yet. Attempt %(attempt)d of %(last)d about %(time)s.")
-        % {"attempt": attempt + 1, "last": MAX_ATTEMPT, "time": _clock(again_at)},
-    )
+    says = _("It could not be handled yet. Attempt %(attempt)d of %(last)d about %(time)s.") % {
+        "attempt": attempt + 1,
+        "last": MAX_ATTEMPT,
+        "time": _clock(again_at),
+    }
+    if now - again_at > LATE_AFTER and (pause := _pause_of(consumer, look)):
+        says = _held_by(pause)
+    return Station(name=consumer, state="retrying", title=_title(consumer), says=says)
 
 
 def waiting_station(consumer: str, *, sent: Station, now: datetime, look: Looking) -> Station:
@@ -129,12 +134,16 @@ def waiting_station(consumer: str, *, sent: Station, now: datetime, look: Lookin
     return Station(name=consumer, state="waiting", title=title, says=says)
 
 
-def _from_letter(consumer: str, letter: Mapping[str, Any], *, before: datetime) -> Station:
+def _from_letter(
+    consumer: str, letter: Mapping[str, Any], *, before: datetime, look: Looking
+) -> Station:
     state, says = "dead", _("It could not be handled. It waits for an operator's decision.")
     at = letter["died_at"]
     if letter["state"] == DeadLetter.State.REQUEUED:
         state, at = "retrying", None
         says = _("Sent again by an operator at %s.") % _clock(letter["requeued_at"])
+        if pause := _pause_of(consumer, look):
+            says = f"{says} {_held_by(pause)}"
     elif letter["state"] == DeadLetter.State.DISCARDED:
         says = _("It could not be handled, and an operator has put it aside.")
     elif letter["state"] == DeadLetter.State.RESOLVED:
@@ -155,6 +164,8 @@ def _why_not_sent(
 ) -> str:
     if handled:
         return _("It has arrived; the broker's confirmation is being noted.")
+    if now - saved_at > LATE_AFTER and (pause := _pause_of(pauses.RELAY, look)):
+        return _held_by(pause)
     if message["attempts"] and message["due_at"] > now:
         return _("The broker did not take it. Trying again about %s.") % _clock(message["due_at"])
     if look is None or now - saved_at <= LATE_AFTER:
@@ -171,6 +182,8 @@ def _why_not_sent(
 
 
 def _why_not_handled(consumer: str, seen: Look) -> str:
+    if pause := seen.paused.get(consumer):
+        return _held_by(pause)
     if not seen.broker_answers:
         return _("The broker does not answer. It keeps what it has confirmed.")
     depth = seen.queues.get(consumer)
@@ -188,6 +201,23 @@ def _why_not_handled(consumer: str, seen: Look) -> str:
             depth.ready,
         ) % (depth.ready,)
     return _("With the consumer, which has not answered yet.")
+
+
+def _pause_of(target: str, look: Looking) -> Pause | None:
+    return look().paused.get(target) if look is not None else None
+
+
+def _held_by(pause: Pause) -> str:
+    reason = inert(pause.reason)
+    if pause.until is None:
+        return _("Paused by an operator: %s") % reason
+    until = timezone.localtime(pause.until)
+    is_today = until.date() == timezone.localdate()
+    values = {
+        "time": time_format(until, "H:i") if is_today else date_format(until, _("j M Y, H:i")),
+        "reason": reason,
+    }
+    return _("Paused by an operator until %(time)s: %(reason)s") % values
 
 
 def _title(consumer: str) -> str:

@@ -1,5 +1,6 @@
 """The history of one material: its revisions, and where each of them is right now."""
 
+from collections.abc import Iterable
 from hashlib import sha256
 
 from django.core.paginator import Paginator
@@ -11,6 +12,7 @@ from materials.delivery import Journey, journeys
 from materials.guard import needs
 from materials.models import Material, Schedule
 from messaging import pauses
+from messaging.models import Pause
 
 PAGE_SIZE = 50
 
@@ -22,13 +24,14 @@ def show_history(request: HttpRequest, material_id: str) -> HttpResponse:
     material = get_object_or_404(Material, material_id=material_id)
     page = Paginator(material.revisions.defer("body"), PAGE_SIZE).get_page(request.GET.get("page"))
     found = journeys(page, newest={material.material_id: material.revision})
+    paused = pauses.active()
     context = {
         "material": material,
         "planned": material.schedules.filter(state=Schedule.State.PENDING),
-        "paused": pauses.active(),
+        "paused": paused,
         "page": page,
         "rows": [
-            (revision, found[revision.event_id], state_of(found[revision.event_id]))
+            (revision, found[revision.event_id], state_of(found[revision.event_id], paused))
             for revision in page
         ],
     }
@@ -38,7 +41,10 @@ def show_history(request: HttpRequest, material_id: str) -> HttpResponse:
 @require_safe
 @needs("materials.view_material")
 def show_delivery(request: HttpRequest, material_id: str, number: int) -> HttpResponse:
-    """One revision's journey as a fragment; 204 where it is as the page shows it already."""
+    """One revision's journey as a fragment; 204 where it is as the page shows it already.
+
+    What the page says about pauses comes along.
+    """
     material = get_object_or_404(Material, material_id=material_id)
     # A number that no column holds is a revision that nobody has.
     revision = material.revisions.filter(number=number).first() if number < 2**63 else None
@@ -46,17 +52,26 @@ def show_delivery(request: HttpRequest, material_id: str, number: int) -> HttpRe
         raise Http404
     newest = {material.material_id: material.revision}
     journey = journeys([revision], newest=newest)[revision.event_id]
-    state = state_of(journey)
+    paused = pauses.active()
+    state = state_of(journey, paused)
     if request.GET.get("seen") == state:
         response = HttpResponse(status=204)
     else:
-        context = {"material": material, "revision": revision, "journey": journey, "state": state}
+        context = {
+            "material": material,
+            "revision": revision,
+            "journey": journey,
+            "state": state,
+            "paused": paused,
+            "inside_a_page": "HX-Request" in request.headers,
+        }
         response = render(request, "materials/_journey.html", context)
     response["Cache-Control"] = "no-store"
     return response
 
 
-def state_of(journey: Journey) -> str:
-    """A short name for exactly what the journey shows."""
-    told = repr((journey.stations, journey.replaced_by))
-    return sha256(told.encode()).hexdigest()[:16]
+def state_of(journey: Journey, paused: Iterable[Pause]) -> str:
+    """A short name for exactly what the journey, and what the page says of pauses, shows."""
+    held = [(pause.target, pause.reason, pause.until) for pause in paused]
+    told = repr((journey.stations, journey.replaced_by, held))
+    return sha256(told.encode("utf-8", "backslashreplace")).hexdigest()[:16]

@@ -8,12 +8,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from materials import actions, holdups
 from materials.delivery import Journey, journeys
 from materials.models import Revision
+from messaging import pauses
 from messaging.broker.inspection import QueueDepth
-from messaging.models import InboxReceipt, OutboxMessage
+from messaging.models import InboxReceipt, OutboxMessage, Pause
 from tests.materials.at_once import at_once
 from tests.materials.makers import draft, failure, letter, person, published, receipt, sent
 from tests.materials.test_editor_pages import EVERYTHING, text_of
@@ -178,6 +180,54 @@ def test_what_is_late_to_be_handled_says_what_it_waits_for(ways, look: holdups.L
 
     assert says in journey().stations[2].says
     assert journey().summary == "sent"
+
+
+@pytest.mark.parametrize("target", [pauses.RELAY, "catalog"])
+def test_what_an_operator_has_paused_says_who_holds_it_and_until_when(ways, target: str) -> None:
+    published()
+    if target == "catalog":
+        sent("article-107", 1)
+    long_ago()
+    station = 2 if target == "catalog" else 1
+    until = timezone.now() + timedelta(days=2)
+    paused = Pause(target=target, reason="The disk\u202e is changed", until=until)
+    # Stopped for the pause: nobody leads and no consumer is connected then.
+    ways(
+        holdups.Look(
+            relay_leads=False,
+            broker_answers=True,
+            queues={"catalog": QueueDepth(3, 0)},
+            paused={target: paused},
+        )
+    )
+
+    said = f"Paused by an operator until {date_format(until, 'j M Y, H:i')}: "
+    assert journey().stations[station].says == said + "The disk\\u202e is changed"
+    paused.until = None
+    assert "Paused by an operator: The disk" in journey().stations[station].says
+    if target == "catalog":
+        failure("article-107", 1, failed_at=timezone.now() - timedelta(minutes=5))
+        assert "Paused by an operator: The disk" in journey().stations[station].says
+        letter("article-107", 1, state="requeued", requeued_at=timezone.now())
+        says = journey().stations[station].says
+        assert "Sent again by an operator" in says
+        assert "Paused by an operator: The disk" in says
+
+
+def test_the_line_about_a_pause_goes_when_it_ends(editor: Client, ways) -> None:
+    published()
+    Pause.objects.create(target="catalog", reason="Inventory", operator="olga")
+    page = editor.get("/editor/article-107/history/")
+    assert "Delivery to “catalog” is paused" in text_of(page)
+    address = f"/editor/article-107/delivery/1/?seen={page.context['rows'][0][2]}"
+    htmx = {"HX-Request": "true"}
+    assert editor.get(address, headers=htmx).status_code == 204
+
+    Pause.objects.all().delete()
+
+    fragment = editor.get(address, headers=htmx).content.decode()
+    assert '<div id="paused" hx-swap-oob="true">' in fragment
+    assert "is paused" not in fragment
 
 
 def test_a_fact_that_the_broker_did_not_take_says_when_it_is_tried_again() -> None:

@@ -497,3 +497,25 @@ def test_a_deactivated_account_is_out_at_once(client: Client) -> None:
     user.save()
 
     assert client.get("/editor/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/editor/new/", {"title": ""}),
+        ("/editor/article-107/edit/", {"title": ""}),
+        ("/editor/article-107/preview/", {"title": "T"}),
+        ("/editor/bulk/", {"act": "publish", "material": "article-107"}),
+    ],
+)
+def test_a_choice_of_language_on_an_answered_form_leads_back_to_the_form(
+    editor: Client, path: str, fields: dict[str, str]
+) -> None:
+    draft()
+
+    page = editor.post(path, fields).content.decode()
+
+    assert f'<input type="hidden" name="next" value="{path}">' in page
+    there = editor.get(path, follow=True)
+    assert there.status_code == 200
+    assert there.request["PATH_INFO"].startswith("/editor/")
