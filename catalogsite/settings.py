@@ -160,6 +160,7 @@ TEMPLATES = [
 LANGUAGE_CODE = env.choice("LANGUAGE_CODE", default="en", choices=["en", "ru"])
 LANGUAGES = [("en", "English"), ("ru", "Русский")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = "catalogsite.formats"
 USE_TZ = True
 TIME_ZONE = env.text("TIME_ZONE", default="UTC")
 if TIME_ZONE not in available_timezones():

@@ -17,12 +17,13 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from messaging import parked_rows, registry
 from messaging.console.batches import BatchAdmin
 from messaging.console.letters import LetterAdmin
+from messaging.console.lists import ConsoleList, fact, short_error, short_id
 from messaging.console.log_pages import DecisionAdmin
 from messaging.console.queues import QueueAdmin
 from messaging.console.rights import operator_of
@@ -95,16 +96,14 @@ WITHHELD = _("Not shown: your account has no right to see payloads, or the log c
 
 
 @admin.register(OutboxMessage)
-class OutboxMessageAdmin(PayloadAdmin):
-    where = "outbox"
+class OutboxMessageAdmin(ConsoleList, PayloadAdmin):
+    where = here = "outbox"
     list_display = (
         "id",
-        "type",
-        "material_id",
-        "revision",
+        "of_fact",
         "state",
         "attempts",
-        "last_error",
+        "error",
         "created_at",
         "sent_at",
     )
@@ -134,6 +133,14 @@ class OutboxMessageAdmin(PayloadAdmin):
 
     def has_retry_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("messaging.retry_outboxmessage")
+
+    @admin.display(description=_("fact"))
+    def of_fact(self, row: OutboxMessage) -> str:
+        return fact(row.type, row.material_id, row.revision).strip() or "—"
+
+    @admin.display(description=_("last error"))
+    def error(self, row: OutboxMessage) -> str:
+        return short_error(row.last_error)
 
     @admin.display(description=_("body"))
     def body_text(self, row: Any) -> str:
@@ -176,14 +183,13 @@ class OutboxMessageAdmin(PayloadAdmin):
 
 
 @admin.register(InboxReceipt)
-class InboxReceiptAdmin(FactAdmin):
+class InboxReceiptAdmin(ConsoleList, FactAdmin):
+    here = "receipts"
     list_display = (
         "id",
         "consumer",
-        "event_id",
-        "type",
-        "material_id",
-        "revision",
+        "of_fact",
+        "event",
         "outcome",
         "duplicates",
         "handled_at",
@@ -199,24 +205,31 @@ class InboxReceiptAdmin(FactAdmin):
         wanted |= Q(material_id=material_id, names_revision=False)
         return wanted | Q(consumer__in=consumers, event_id=event_id) if event_id else wanted
 
+    @admin.display(description=_("fact"))
+    def of_fact(self, row: InboxReceipt) -> str:
+        return fact(row.type, row.material_id, row.revision)
+
+    @admin.display(description=_("event"))
+    def event(self, row: InboxReceipt) -> str:
+        return short_id(row.event_id)
+
     @admin.display(description=_("fingerprint"))
     def fingerprint_hex(self, row: InboxReceipt) -> str:
         return bytes(row.fingerprint).hex()
 
 
 @admin.register(FailedAttempt)
-class FailedAttemptAdmin(PayloadAdmin):
+class FailedAttemptAdmin(ConsoleList, PayloadAdmin):
     where = "attempt"
+    here = "attempts"
     list_display = (
         "id",
         "consumer",
-        "event_id",
-        "material_id",
-        "revision",
-        "attempt",
-        "transient",
-        "error_class",
-        "error_text",
+        "of_fact",
+        "event",
+        "try_number",
+        "kind",
+        "failure",
         "failed_at",
     )
     list_filter = ("transient", ConsumerFilter, TypeFilter)
@@ -237,6 +250,26 @@ class FailedAttemptAdmin(PayloadAdmin):
             wanted |= Q(consumer__in=_consumers_in(FailedAttempt), event_id=event_id)
         return wanted
 
+    @admin.display(description=_("fact"))
+    def of_fact(self, row: FailedAttempt) -> str:
+        return fact(row.type, row.material_id, row.revision)
+
+    @admin.display(description=_("event"))
+    def event(self, row: FailedAttempt) -> str:
+        return short_id(row.event_id)
+
+    @admin.display(description=_("attempt"))
+    def try_number(self, row: FailedAttempt) -> int:
+        return row.attempt + 1
+
+    @admin.display(description=_("kind"))
+    def kind(self, row: FailedAttempt) -> str:
+        return gettext("transient") if row.transient else gettext("permanent")
+
+    @admin.display(description=_("failure"))
+    def failure(self, row: FailedAttempt) -> str:
+        return format_html("<b>{}</b> {}", row.error_class, short_error(row.error_text))
+
     @admin.display(description=_("traceback"))
     def traceback_text(self, row: Any) -> str:
         if not row.is_seen:
@@ -245,7 +278,8 @@ class FailedAttemptAdmin(PayloadAdmin):
 
 
 @admin.register(RelayLease)
-class RelayLeaseAdmin(ReadOnlyAdmin):
+class RelayLeaseAdmin(ConsoleList, ReadOnlyAdmin):
+    here = "queues"
     list_display = ("name", "owner", "expires_at")
 
 

@@ -17,7 +17,8 @@ from messaging.registry import Consumer
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """An arrival with the error's text, and the innermost frame of our own where it happened."""
+    """An arrival with the error's text and the place: the innermost frame of our own where it
+    happened, or else what of the copy could not be read."""
 
     arrival: Arrival
     error: str
@@ -52,13 +53,27 @@ def own_frame(traceback: str) -> str:
     return ""
 
 
+def without_particulars(refusal: str) -> str:
+    """What a body or header was refused for, without what it quotes and where it stood.
+
+    Equal for all that were refused alike, so that they are one incident.
+    """
+    return _PARTICULAR.sub("…", refusal)[:200]
+
+
+# Field names come from our own types alone, and the other numbers are the contract's.
+_PARTICULAR = re.compile(
+    r"“.*”|(?<=at byte )\d+|(?<=at character )\d+|(?<=schemaVersion )-?\d+|(?<=header is )-?\d+"
+    r"|^\d+(?= bytes)"
+)
+
 _FRAME = re.compile(r'^ *File "(.+?)", line \d+, in (.+)$', re.MULTILINE)
 
 
 def _copy(arrival: Arrival, attempt: FailedAttempt | None) -> Copy:
     # Another failure of the same event does not explain this one.
     if attempt is None or arrival.reason not in (attempt.error_class, UNKNOWN_REASON):
-        return Copy(arrival, arrival.error, "")
+        return Copy(arrival, arrival.error, without_particulars(arrival.error))
     return Copy(arrival, attempt.error_text or arrival.error, own_frame(attempt.traceback))
 
 

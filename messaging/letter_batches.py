@@ -106,14 +106,23 @@ def matching(
 
 def letters_of(batch: OperatorBatch, *, using: str = DEFAULT_DB_ALIAS) -> DeadLetterQuerySet:
     """Those that it is about, as they stand now; done ones may not match any longer."""
-    known = {name: value for name, value in batch.filters.items() if name != _SUPERSEDED}
-    errors_only = known.pop(_ERRORS_ONLY, "")
     return matching(
-        Selection.from_json(known, search_payload=not errors_only),
+        selection_of(batch),
         newest_id=batch.newest_id,
-        only_superseded=bool(batch.filters.get(_SUPERSEDED)),
+        only_superseded=is_of_superseded(batch),
         using=using,
     )
+
+
+def selection_of(batch: OperatorBatch) -> Selection:
+    """What it was asked for."""
+    known = {name: value for name, value in batch.filters.items() if name != _SUPERSEDED}
+    errors_only = known.pop(_ERRORS_ONLY, "")
+    return Selection.from_json(known, search_payload=not errors_only)
+
+
+def is_of_superseded(batch: OperatorBatch) -> bool:
+    return bool(batch.filters.get(_SUPERSEDED))
 
 
 def cancel(

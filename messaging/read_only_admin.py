@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from messaging.inert_text import inert, inert_block
@@ -60,6 +61,23 @@ class ReadOnlyAdmin(AnyModelAdmin):
     actions_selection_counter = True
     # The columns that may quote what a message, a broker or a server said.
     foreign_texts: tuple[str, ...] = ()
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        # Not "Select … to view": that needs another case of the name in Russian.
+        named = {"title": capfirst(self.opts.verbose_name_plural)}
+        return super().changelist_view(request, {**named, **(extra_context or {})})
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        named = {"title": capfirst(self.opts.verbose_name)}
+        return super().change_view(request, object_id, form_url, {**named, **(extra_context or {})})
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
         shown = super().get_changelist_instance(request)

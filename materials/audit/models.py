@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
 
 
 class AuditRecord(models.Model):
@@ -12,20 +13,25 @@ class AuditRecord(models.Model):
     """
 
     id = models.BigAutoField(primary_key=True)
-    event_id = models.UUIDField(unique=True)
-    type = models.CharField(max_length=100)
-    material_id = models.CharField(max_length=64)
-    revision = models.BigIntegerField()
-    occurred_at = models.DateTimeField()
-    received_at = models.DateTimeField(db_default=Now(), help_text="By the database's clock.")
-    actor = models.CharField(max_length=150, blank=True, help_text="Empty: not said.")
+    event_id = models.UUIDField(_("event"), unique=True)
+    type = models.CharField(_("type"), max_length=100)
+    material_id = models.CharField(_("material"), max_length=64)
+    revision = models.BigIntegerField(_("revision"))
+    occurred_at = models.DateTimeField(_("occurred"))
+    received_at = models.DateTimeField(
+        _("received"), db_default=Now(), help_text=_("By the database's clock.")
+    )
+    actor = models.CharField(
+        _("actor"), max_length=150, blank=True, help_text=_("Empty: not said.")
+    )
     # Text and not JSON: the database would reorder keys and rewrite numbers.
     envelope = models.TextField(help_text="The JSON text, character by character.")
 
     class Meta:
         db_table = "audit_record"
         ordering = ["id"]
-        verbose_name = "audit record"
+        verbose_name = _("audit record")
+        verbose_name_plural = _("audit records")
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(revision__gte=1), name="audit_revision_from_one"

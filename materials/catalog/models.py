@@ -9,6 +9,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.urls import reverse
 from django.utils.translation import get_language_info
+from django.utils.translation import gettext_lazy as _
 
 
 class CatalogQuerySet(models.QuerySet["CatalogEntry"]):
@@ -43,30 +44,34 @@ class CatalogEntry(models.Model):
     no text of what it withdraws.
     """
 
-    material_id = models.CharField(max_length=64, primary_key=True)
-    revision = models.BigIntegerField()
+    material_id = models.CharField(_("material"), max_length=64, primary_key=True)
+    revision = models.BigIntegerField(_("revision"))
     replaced_revision = models.BigIntegerField(
-        default=0, help_text="The revision that stood here before; 0 when there was none."
+        _("replaced revision"),
+        default=0,
+        help_text=_("The revision that stood here before; 0 when there was none."),
     )
-    visible = models.BooleanField()
-    title = models.CharField(max_length=200, blank=True)
-    summary = models.CharField(max_length=500, blank=True)
+    visible = models.BooleanField(_("visible"))
+    title = models.CharField(_("title"), max_length=200, blank=True)
+    summary = models.CharField(_("summary"), max_length=500, blank=True)
     body = models.TextField(blank=True, help_text="Markdown.")
-    language = models.TextField(blank=True, help_text="BCP 47; empty: not said.")
-    tags = models.JSONField(default=list, blank=True)
-    published_at = models.DateTimeField(null=True, blank=True)
-    withdrawn_at = models.DateTimeField(null=True, blank=True)
-    withdrawn_reason = models.CharField(max_length=500, blank=True)
-    event_id = models.UUIDField(help_text="The fact that this state comes from.")
-    applied_at = models.DateTimeField(db_default=Now(), help_text="By the database's clock.")
+    language = models.TextField(_("language"), blank=True, help_text=_("BCP 47; empty: not said."))
+    tags = models.JSONField(_("tags"), default=list, blank=True)
+    published_at = models.DateTimeField(_("published"), null=True, blank=True)
+    withdrawn_at = models.DateTimeField(_("withdrawn"), null=True, blank=True)
+    withdrawn_reason = models.CharField(_("reason"), max_length=500, blank=True)
+    event_id = models.UUIDField(_("event"), help_text=_("The fact that this state comes from."))
+    applied_at = models.DateTimeField(
+        _("applied"), db_default=Now(), help_text=_("By the database's clock.")
+    )
 
     objects = CatalogQuerySet.as_manager()
 
     class Meta:
         db_table = "catalog_entry"
         ordering = ["material_id"]
-        verbose_name = "catalog entry"
-        verbose_name_plural = "catalog entries"
+        verbose_name = _("catalog entry")
+        verbose_name_plural = _("catalog entries")
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(revision__gte=1), name="catalog_revision_from_one"

@@ -16,6 +16,8 @@ from django.views.decorators.http import require_POST
 
 from messaging import letter_batches
 from messaging.console.deciding import BATCH_URL, LONGEST_NOTE
+from messaging.console.filters import described
+from messaging.console.lists import ConsoleList
 from messaging.console.rights import VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.errors import TransientError
@@ -24,22 +26,16 @@ from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
 from messaging.read_only_admin import ReadOnlyAdmin, as_row_id
 
 
-class BatchAdmin(ReadOnlyAdmin):
+class BatchAdmin(ConsoleList, ReadOnlyAdmin):
     """Decisions over many letters at once, the newest first."""
 
     ordering = ("-id",)
-    change_list_template = "admin/messaging/console_list.html"
+    here = "batches"
     list_display = ("what", "by", "created_at", "matched", "done", "refused", "standing")
 
     def get_urls(self) -> list[URLPattern]:
         own = [path("<int:batch_id>/cancel/", cancel_batch, name="messaging_cancel_batch")]
         return [*own, *super().get_urls()]
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        context = page(request, gettext("Large actions"), here="batches")
-        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def change_view(
         self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any
@@ -79,7 +75,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
         "sign": sign,
         "said": said,
         "handled": handled,
-        "filters": inert(", ".join(f"{name}: {value}" for name, value in batch.filters.items())),
+        "filters": inert(_filters_said(batch)),
         "is_going": batch.in_background and batch.finished_at is None,
         "watched": bool(request.GET.get("watch")),
         "pace": f"{pace:.0f}" if pace >= 10 else f"{pace:.1f}",
@@ -117,6 +113,11 @@ def _find(text: str) -> OperatorBatch:
         if batch is not None:
             return batch
     raise Http404(gettext("There is no such large action."))
+
+
+def _filters_said(batch: OperatorBatch) -> str:
+    said = described(letter_batches.selection_of(batch))
+    return f"{said}, {gettext('superseded')}" if letter_batches.is_of_superseded(batch) else said
 
 
 def _story(batch: OperatorBatch) -> str:

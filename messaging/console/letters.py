@@ -1,6 +1,6 @@
 """The list of dead letters, and the way to every other page about them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -130,7 +130,7 @@ class LetterAdmin(ReadOnlyAdmin):
             **page(request, gettext("Dead letters")),
             "broker": look(),
             "matching": urlencode({"all": 1, **matching}),
-            "state": matching.get("state", DeadLetter.State.OPEN),
+            "offers": _offered(request),
             "filtered": bool(matching),
         }
         try:
@@ -156,6 +156,11 @@ class LetterAdmin(ReadOnlyAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, *args: Any) -> HttpResponse:
         return HttpResponseRedirect(reverse(deciding.LETTER_URL, args=[object_id]))
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        offered = {f"{verb}_chosen" for verb in _offered(request)}
+        actions: dict[str, Any] = super().get_actions(request)
+        return {name: action for name, action in actions.items() if name in offered}
 
     def has_requeue_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(REQUEUE)
@@ -209,6 +214,19 @@ class LetterAdmin(ReadOnlyAdmin):
             exact,
             span((timezone.now() - letter.died_at).total_seconds()),
         )
+
+
+# What can be decided over letters of a state; over those of every state: all of it.
+_DECISIONS: Mapping[str, Collection[str]] = {
+    DeadLetter.State.OPEN: ("requeue", "discard"),
+    DeadLetter.State.REQUEUED: ("requeue", "discard"),
+    DeadLetter.State.RESOLVED: (),
+    DeadLetter.State.DISCARDED: ("restore",),
+}
+
+
+def _offered(request: HttpRequest) -> Collection[str]:
+    return _DECISIONS.get(request.GET.get("state") or DeadLetter.State.OPEN, letter_batches.VERBS)
 
 
 def _to_decision(request: HttpRequest, verb: str, letters: QuerySet[Any]) -> HttpResponse:

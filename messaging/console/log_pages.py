@@ -4,19 +4,18 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from messaging.console.rights import page
+from messaging.console.lists import ConsoleList
 from messaging.inert_text import inert
 from messaging.models import OperatorDecision
 from messaging.read_only_admin import ReadOnlyAdmin
 
 
-class DecisionAdmin(ReadOnlyAdmin):
+class DecisionAdmin(ConsoleList, ReadOnlyAdmin):
     """Who decided or saw what, when, from where, and why; the newest first."""
 
     ordering = ("-id",)
@@ -24,13 +23,8 @@ class DecisionAdmin(ReadOnlyAdmin):
     list_filter = ("action",)
     list_select_related = False
     exclude = ("detail",)
-    change_list_template = "admin/messaging/console_list.html"
-
-    def changelist_view(
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
-        context = page(request, gettext("Decision log"), here="log")
-        return super().changelist_view(request, {**context, **(extra_context or {})})
+    here = "log"
+    heading = _("Decision log")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # A difference may be 64 kB, and quotes a payload: it is shown on the letter's page.

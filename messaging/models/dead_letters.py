@@ -59,14 +59,16 @@ class DeadLetter(models.Model):
         RESOLVED = "resolved", _("Resolved")
         DISCARDED = "discarded", _("Discarded")
 
-    consumer = models.CharField(max_length=64)
+    consumer = models.CharField(_("consumer"), max_length=64)
     state = models.CharField(max_length=9, choices=State, default=State.OPEN)
     reason = models.CharField(
         max_length=100, help_text="The class of the failure; “unknown” where the copy names none."
     )
     error = models.CharField(max_length=1000, blank=True)
     place = models.CharField(
-        max_length=200, blank=True, help_text="The innermost frame of our own in the traceback."
+        max_length=200,
+        blank=True,
+        help_text="The innermost frame of our own in the traceback, or what could not be read.",
     )
     attempt = models.PositiveSmallIntegerField(null=True, blank=True)
 

@@ -67,30 +67,46 @@ class OperatorDecision(models.Model):
         CORRECT = "correct", _("Correct")
         DISCARD = "discard", _("Discard")
         RESTORE = "restore", _("Restore")
-        VIEW_PAYLOAD = "view_payload", _("View Payload")
-        RETRY_OUTBOX = "retry_outbox", _("Retry Outbox")
+        VIEW_PAYLOAD = "view_payload", _("View payload")
+        RETRY_OUTBOX = "retry_outbox", _("Retry outbox")
         PAUSE = "pause", _("Pause")
         RESUME = "resume", _("Resume")
-        BEGIN_BATCH = "begin_batch", _("Begin Large Action")
-        CANCEL_BATCH = "cancel_batch", _("Cancel Large Action")
+        BEGIN_BATCH = "begin_batch", _("Begin large action")
+        CANCEL_BATCH = "cancel_batch", _("Cancel large action")
         RESOLVED = "resolved", _("Resolved")
-        DIED_AGAIN = "died_again", _("Died Again")
+        DIED_AGAIN = "died_again", _("Died again")
 
     letter = models.ForeignKey(
-        DeadLetter, null=True, blank=True, on_delete=models.CASCADE, related_name="decisions"
+        DeadLetter,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="decisions",
+        verbose_name=_("letter"),
     )
     batch = models.ForeignKey(
-        OperatorBatch, null=True, blank=True, on_delete=models.SET_NULL, related_name="decisions"
+        OperatorBatch,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="decisions",
+        verbose_name=_("large action"),
     )
     action = models.CharField(_("action"), max_length=32, choices=Action)
     operator = models.CharField(
-        max_length=150, help_text="The name at that time; “delivery” for what nobody decided."
+        _("operator"),
+        max_length=150,
+        help_text=_("The name at that time; “delivery” for what nobody decided."),
     )
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        verbose_name=_("account"),
     )
     at = models.DateTimeField(_("moment"), db_default=Now())
-    note = models.TextField(blank=True)
+    note = models.TextField(_("why"), blank=True)
     source_ip = models.GenericIPAddressField(_("address"), null=True, blank=True)
     detail = models.JSONField(default=dict, blank=True)
 

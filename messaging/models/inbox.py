@@ -23,7 +23,9 @@ class InboxReceipt(models.Model):
         max_length=32, help_text="The fingerprint without eventId and occurredAt."
     )
     names_revision = models.BooleanField(
-        default=True, help_text="False on a second eventId for one material and revision."
+        _("first for its revision"),
+        default=True,
+        help_text=_("False on a second eventId for one material and revision."),
     )
     duplicates = models.PositiveIntegerField(_("duplicates"), default=0)
     handled_at = models.DateTimeField(_("handled at"), db_default=Now())
@@ -64,7 +66,9 @@ class FailedAttempt(models.Model):
     attempt = models.PositiveSmallIntegerField(_("attempt"))
     transient = models.BooleanField(_("transient"))
     counted = models.BooleanField(
-        default=True, help_text="False once a redrive has started a new budget."
+        _("counted"),
+        default=True,
+        help_text=_("False once a redrive has started a new budget."),
     )
     error_class = models.CharField(_("failure"), max_length=100)
     error_text = models.CharField(_("error"), max_length=1000, blank=True)

@@ -24,9 +24,9 @@ class OutboxMessage(models.Model):
         FAILED = "failed", _("Failed")
 
     # A redriven dead letter may be no event: then there is no id, type, material or revision.
-    event_id = models.UUIDField(null=True, blank=True)
+    event_id = models.UUIDField(_("event"), null=True, blank=True)
     message_id = models.CharField(
-        max_length=255, blank=True, help_text="Sent where there is no event id."
+        _("message"), max_length=255, blank=True, help_text=_("Sent where there is no event id.")
     )
     type = models.CharField(_("type"), max_length=255, blank=True)
     material_id = models.CharField(_("material"), max_length=64, blank=True)
@@ -41,21 +41,26 @@ class OutboxMessage(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="redrives",
-        help_text="The dead letter that is sent again.",
+        verbose_name=_("letter"),
+        help_text=_("The dead letter that is sent again."),
     )
     consumer = models.CharField(
-        max_length=64, blank=True, help_text="Redrive to this consumer alone; empty means all."
+        _("consumer"),
+        max_length=64,
+        blank=True,
+        help_text=_("Redrive to this consumer alone; empty means all."),
     )
     bulk = models.BooleanField(
+        _("one of many"),
         default=False,
         db_default=False,
-        help_text="Part of a large action: goes after what somebody waits for.",
+        help_text=_("Part of a large action: goes after what somebody waits for."),
     )
     state = models.CharField(_("state"), max_length=8, choices=State, default=State.PENDING)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     last_error = models.CharField(_("last error"), max_length=500, blank=True)
     created_at = models.DateTimeField(_("recorded at"), db_default=Now())
-    due_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField(_("due at"), db_default=Now())
     sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)
 
     objects = OutboxQuerySet.as_manager()

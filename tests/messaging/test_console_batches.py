@@ -1,11 +1,12 @@
 """Large actions: carried out piece by piece, seen, cancelled, and going on after a crash."""
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.urls import reverse
 
 from messaging import letter_batches, letter_pieces
 from messaging.console import deciding
@@ -202,3 +203,21 @@ def test_a_busy_database_is_told_and_is_no_error(
 
     assert answer.status_code < 500
     assert "The database is busy." in answer.content.decode()
+
+
+def test_a_large_action_is_told_in_the_readers_language(
+    sign_in: SignIn, letters: list[DeadLetter]
+) -> None:
+    client = sign_in("view_deadletter", "view_operatorbatch")
+    batch = letter_batches.begin(
+        "discard", Selection(consumer="catalog"), operator=OLGA, note="test", only_superseded=True
+    )
+    ended = batch.created_at + timedelta(milliseconds=382)
+    OperatorBatch.objects.update(started_at=batch.created_at, finished_at=ended)
+
+    url = reverse("admin:messaging_operatorbatch_change", args=[batch.pk])
+    page = client.get(url, headers={"accept-language": "ru"}).content.decode()
+
+    assert "«test»" in page
+    assert "состояние: Открыто, получатель: catalog, " in page
+    assert "всего 382 мс" in page

@@ -252,3 +252,41 @@ def test_the_trend_of_a_failure_is_the_same_in_a_zone_of_half_an_hour(sign_in: S
         page = client.get(f"{LIST}failures/")
 
     assert [row.of_late for row in page.context["rows"]] == [1]
+
+
+def test_a_list_offers_what_can_be_decided_over_its_letters(sign_in: SignIn) -> None:
+    client = sign_in(*ALL_RIGHTS)
+    states = ("open", "requeued", "resolved", "discarded")
+    for state in states:
+        letter = died(facts.published(f"article-{state}"))
+        DeadLetter.objects.filter(pk=letter.pk).update(state=state)
+    verbs = ("requeue", "discard", "restore")
+
+    def offered(state: str) -> list[str]:
+        page = client.get(LIST, {"state": state}).content.decode()
+        chosen = [verb for verb in verbs if f'value="{verb}_chosen"' in page]
+        assert chosen == [verb for verb in verbs if f"{LIST}{verb}/?" in page]
+        return chosen
+
+    assert {state: offered(state) for state in states} == {
+        "open": ["requeue", "discard"],
+        "requeued": ["requeue", "discard"],
+        "resolved": [],
+        "discarded": ["restore"],
+    }
+    assert offered("all") == list(verbs)
+
+
+def test_in_russian_no_number_or_filter_asks_a_name_for_a_case(sign_in: SignIn) -> None:
+    client = sign_in("view_deadletter")
+    for number in range(3):
+        died(facts.published(f"article-{number}"))
+
+    page = client.get(LIST, headers={"accept-language": "ru"}).content.decode()
+
+    assert "Всего: 3" in page
+    assert "<summary>Состояние</summary>" in page
+    assert "<summary>Получатель</summary>" in page
+    assert 'data-name="Получатель"' in page
+    for wrong in ("3 недоставленные", "По состояние", "Consumer"):
+        assert wrong not in page

@@ -137,3 +137,22 @@ def test_foreign_text_is_made_inert() -> None:
     assert inert("a\r\n\x1b[2J\u202e\ud800\0é") == r"a\r\n\x1b[2J\u202e\ud800\x00é"
     assert inert_block(b"a\n\xff\x07", limit_bytes=10) == "a\n\\xff\\x07"
     assert inert_block(b"x" * 12, limit_bytes=10) == "xxxxxxxxxx\n… and 2 bytes more"
+
+
+@pytest.mark.django_db
+def test_what_could_not_be_read_is_grouped_by_what_was_wrong_with_it() -> None:
+    for body in (b"[1,", b'{"type": [1,2,', b"\xff", b"ab\xff"):
+        died(body, reason="MalformedEvent", attempt=0)
+    for number in range(2):
+        body = f'{{"type":"strange.{number}","schemaVersion":{number}}}'.encode()
+        died(body, reason="UnsupportedEvent", attempt=0)
+    died(b"{}" * 200_000, reason="MalformedEvent", attempt=0)
+
+    groups = failure_groups.failure_groups(DeadLetter.objects.open())
+
+    assert {group.place: group.letters for group in groups} == {
+        "not JSON: Expecting value at character …": 2,
+        "not UTF-8 at byte …": 2,
+        "no event type … with schemaVersion … is known here": 2,
+        "… bytes; at most 262144 are allowed": 1,
+    }

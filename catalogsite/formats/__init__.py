@@ -1,0 +1,1 @@
+"""How the admin writes a moment: as the operators' own pages do, in every language."""

@@ -1,0 +1,1 @@
+"""Found by its name: https://docs.djangoproject.com/en/5.2/topics/i18n/formatting/."""
