@@ -39,6 +39,6 @@ def list_materials(request: HttpRequest) -> HttpResponse:
 def _planned(materials: Iterable[Material]) -> dict[str, list[Schedule]]:
     found: dict[str, list[Schedule]] = defaultdict(list)
     ids = [material.material_id for material in materials]
-    for schedule in Schedule.objects.pending().filter(material_id__in=ids):
+    for schedule in Schedule.objects.told().filter(material_id__in=ids):
         found[schedule.material_id].append(schedule)
     return found

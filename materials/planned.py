@@ -1,16 +1,38 @@
 """The record of what is to be published or withdrawn at a set time."""
 
 from typing import Self
+from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+
+from materials.kept_sentences import translated
 
 
 class ScheduleQuerySet(models.QuerySet["Schedule"]):
     def pending(self) -> Self:
         return self.filter(state=Schedule.State.PENDING)
+
+    def told(self) -> Self:
+        """What a page tells of: the pending, and what failed until that is noted or overtaken.
+
+        A newer plan of the same act overtakes it, and so does a newer revision.
+        """
+        newer = Schedule.objects.filter(
+            material=models.OuterRef("material"),
+            act=models.OuterRef("act"),
+            pk__gt=models.OuterRef("pk"),
+        )
+        failed = models.Q(state=Schedule.State.FAILED, noted_by="") & ~models.Exists(newer)
+        overtaken = models.Q(
+            state=Schedule.State.FAILED,
+            material__revisions__happened_at__gt=models.F("settled_at"),
+        )
+        return self.filter(models.Q(state=Schedule.State.PENDING) | failed).exclude(overtaken)
 
 
 class Schedule(models.Model):
@@ -48,6 +70,13 @@ class Schedule(models.Model):
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    noted_by = models.CharField(
+        max_length=150,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Who has seen that it failed, by name.",
+    )
     created_at = models.DateTimeField(default=timezone.now)
     settled_at = models.DateTimeField(null=True, blank=True)
 
@@ -83,3 +112,14 @@ class Schedule(models.Model):
 
     def __str__(self) -> str:
         return f"{self.act} {self.material_id} at {self.due_at:%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def when(self) -> str:
+        """The moment in the zone in which it was set, which is named."""
+        there = timezone.localtime(self.due_at, ZoneInfo(self.zone))
+        return f"{date_format(there, gettext('j M Y, H:i:s'))} {self.zone}"
+
+    @property
+    def says(self) -> str:
+        """Why it failed, or who cancelled it, for whoever reads it now."""
+        return translated(self.said)

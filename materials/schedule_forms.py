@@ -25,12 +25,19 @@ class ScheduleForm(WithdrawForm):
     when = forms.CharField(
         label=_("When"),
         required=False,
-        help_text=_("Day and time, to the second: 2026-12-01 12:00:00."),
-        widget=forms.TextInput(attrs={"type": "datetime-local", "step": "1"}),
+        help_text=_("Day, hour and minute."),
+        widget=forms.TextInput(attrs={"type": "datetime-local"}),
+    )
+    # By itself: a browser's field for both takes no moment before every part of it is given.
+    seconds = forms.CharField(
+        label=_("Second"),
+        required=False,
+        help_text=_("0 to 59; nothing is 0."),
+        widget=forms.NumberInput(attrs={"min": 0, "max": 59}),
     )
     zone = forms.CharField(label=_("Time zone"), required=False, widget=forms.Select)
     version = forms.CharField(required=False, widget=forms.HiddenInput)
-    field_order = ("when", "zone", "reason")
+    field_order = ("when", "seconds", "zone", "reason")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -57,7 +64,8 @@ class ScheduleForm(WithdrawForm):
             return form
         local = planned.due_at.astimezone(ZoneInfo(planned.zone))
         initial = {
-            "when": local.strftime("%Y-%m-%dT%H:%M:%S"),
+            "when": local.strftime("%Y-%m-%dT%H:%M"),
+            "seconds": local.second,
             "zone": planned.zone,
             "reason": planned.reason,
             "version": seen or planned.version,
@@ -70,6 +78,12 @@ class ScheduleForm(WithdrawForm):
             raise ValidationError(_("Choose a time zone from the list."))
         return zone
 
+    def clean_seconds(self) -> int:
+        text = self.cleaned_data["seconds"] or "0"
+        if not (text.isdecimal() and len(text) <= 2 and int(text) < 60):
+            raise ValidationError(_("Give 0 to 59."))
+        return int(text)
+
     def clean_version(self) -> int | None:
         """None where the form does not say."""
         text = self.cleaned_data["version"]
@@ -79,21 +93,23 @@ class ScheduleForm(WithdrawForm):
         """Turn the moment of that zone into the instant; a clock change may leave no such one."""
         data = super().clean()
         zone = data.get("zone")
-        if zone and "when" in data:
+        if zone and "when" in data and "seconds" in data:
             try:
-                data["when"] = _instant(str(data["when"]), ZoneInfo(zone))
+                data["when"] = _instant(str(data["when"]), data["seconds"], ZoneInfo(zone))
             except ValidationError as fault:
                 self.add_error("when", fault)
         return data
 
 
-def _instant(text: str, zone: ZoneInfo) -> datetime:
+def _instant(text: str, seconds: int, zone: ZoneInfo) -> datetime:
     try:
         naive = datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValidationError(_("Give day and time like this: 2026-12-01 12:00:00.")) from error
+        raise ValidationError(_("Give day and time like this: 2026-12-01 12:00.")) from error
     if naive.tzinfo is not None or naive.year > LATEST_YEAR:
-        raise ValidationError(_("Give day and time like this: 2026-12-01 12:00:00."))
+        raise ValidationError(_("Give day and time like this: 2026-12-01 12:00."))
+    # A program may send the moment whole.
+    naive = naive.replace(second=naive.second or seconds)
     first, second = (naive.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if first.utcoffset() != second.utcoffset():
         raise ValidationError(

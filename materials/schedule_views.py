@@ -1,8 +1,6 @@
-"""Setting, changing and cancelling the time at which a material is published or withdrawn."""
+"""Setting, changing, cancelling the time of an act, and noting that one could not be done then."""
 
-from datetime import datetime
 from typing import cast
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.contrib import messages
@@ -11,11 +9,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from materials import schedules, signed_out
 from materials.guard import needs
 from materials.models import Material, Schedule
+from materials.posted_from import posted_from
 from materials.refusals import ActionRefused, InvalidMaterial, TryAgain, UnknownMaterial
 from materials.schedule_forms import ZONE_COOKIE, ScheduleForm
 
@@ -69,15 +68,11 @@ def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
     return _page(request, material, act, form, status=422)
 
 
-@require_POST
+@posted_from("materials:list")
 @needs("materials.view_material")
 def cancel(request: HttpRequest, number: int) -> HttpResponse:
     """Take a planned act back; needs the right to the act itself."""
-    planned = Schedule.objects.filter(pk=number).first() if number < 2**63 else None
-    if planned is None:
-        raise Http404
-    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(planned.act)]):
-        raise PermissionDenied
+    planned = _find(request, number)
     try:
         schedules.cancel(number, actor=cast(User, request.user).get_username())
     except ActionRefused as refusal:
@@ -85,6 +80,27 @@ def cancel(request: HttpRequest, number: int) -> HttpResponse:
     else:
         messages.success(request, _("It stays as it is: the planned time is cancelled."))
     return redirect("materials:history", planned.material_id)
+
+
+@posted_from("materials:list")
+@needs("materials.view_material")
+def note(request: HttpRequest, number: int) -> HttpResponse:
+    """Show no longer that a planned act failed; needs the right to the act itself."""
+    planned = _find(request, number)
+    try:
+        schedules.note(number, actor=cast(User, request.user).get_username())
+    except ActionRefused as refusal:
+        messages.warning(request, str(refusal))
+    return redirect("materials:history", planned.material_id)
+
+
+def _find(request: HttpRequest, number: int) -> Schedule:
+    planned = Schedule.objects.filter(pk=number).first() if number < 2**63 else None
+    if planned is None:
+        raise Http404
+    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(planned.act)]):
+        raise PermissionDenied
+    return planned
 
 
 def _act_asked(request: HttpRequest) -> str:
@@ -114,8 +130,7 @@ def _planned(material: Material, act: str) -> Schedule | None:
 
 
 def _said(material: Material, planned: Schedule) -> str:
-    moment: datetime = planned.due_at.astimezone(ZoneInfo(planned.zone))
-    values = {"title": material.title, "when": f"{moment:%Y-%m-%d %H:%M:%S} {planned.zone}"}
+    values = {"title": material.title, "when": planned.when}
     if planned.act == Schedule.Act.PUBLISH:
-        return _("“%(title)s” will be published at %(when)s.") % values
-    return _("“%(title)s” will be withdrawn at %(when)s.") % values
+        return _("“%(title)s” will be published on %(when)s.") % values
+    return _("“%(title)s” will be withdrawn on %(when)s.") % values

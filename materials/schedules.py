@@ -13,7 +13,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from materials import actions
@@ -85,6 +85,18 @@ def cancel(number: int, *, actor: str) -> Schedule:
     return found
 
 
+def note(number: int, *, actor: str) -> Schedule:
+    """Keep that somebody has seen that it failed. Raises NotScheduled where it has not failed."""
+    with one_transaction():
+        failed = Schedule.objects.filter(pk=number, state=Schedule.State.FAILED)
+        found = failed.select_for_update(of=("self",)).first()
+        if found is None:
+            raise NotScheduled(_("That has not failed."))
+        found.noted_by = found.noted_by or actor
+        found.save(update_fields=["noted_by"])
+    return found
+
+
 def carry_out_next(*, now: datetime, passing_over: Collection[int] = ()) -> Schedule | None:
     """Carry out the earliest that is due and that nobody else has in hand; None where none is.
 
@@ -102,7 +114,8 @@ def carry_out_next(*, now: datetime, passing_over: Collection[int] = ()) -> Sche
         if planned is None:
             return None
         try:
-            with transaction.atomic():
+            # Who will read why it failed is not known: materials.kept_sentences.
+            with transaction.atomic(), translation.override("en"):
                 _act(planned)
         except TryAgain as refusal:
             refusal.add_note(f"schedule {planned.pk}")

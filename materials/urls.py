@@ -35,6 +35,7 @@ urlpatterns = [
     path("new/", draft_views.create, name="new"),
     path("bulk/", bulk_views.act_on_many, name="bulk"),
     path("schedule/<int:number>/cancel/", schedule_views.cancel, name="cancel-schedule"),
+    path("schedule/<int:number>/noted/", schedule_views.note, name="note-schedule"),
     path("preview/", preview.preview_new, name="preview-new"),
     path("<material_id:material_id>/preview/", preview.preview_draft, name="preview"),
     path("<material_id:material_id>/edit/", draft_views.edit, name="edit"),

@@ -27,7 +27,7 @@ def show_history(request: HttpRequest, material_id: str) -> HttpResponse:
     paused = pauses.active()
     context = {
         "material": material,
-        "planned": material.schedules.filter(state=Schedule.State.PENDING),
+        "planned": Schedule.objects.told().filter(material=material),
         "paused": paused,
         "page": page,
         "rows": [

@@ -210,7 +210,7 @@ def plan(page: Page, title: str, lead: timedelta, *, button: str = "") -> dateti
         moment = (timezone.now() + lead).astimezone(ZoneInfo("Asia/Tokyo"))
         expect(page.get_by_label("Time zone")).to_have_value("Asia/Tokyo")
         page.get_by_label("When").fill(f"{moment:%Y-%m-%dT%H:%M:%S}")
-        page.get_by_role("button", name=button or f"Publish “{title}” then").click()
+        page.get_by_role("button", name=button or f"Publish “{title}” at that time").click()
         page.wait_for_load_state()
         if not page.get_by_text("That moment has passed").is_visible():
             return moment.replace(microsecond=0)

@@ -1,5 +1,6 @@
 """Publishing and withdrawing at a set time: planned, changed, cancelled, carried out once."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import OperationalError
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from materials import actions, schedules
 from materials.models import Material, Revision, Schedule
@@ -356,16 +357,19 @@ def test_a_time_is_set_in_the_zone_that_was_chosen(editor: Client) -> None:
 
     response = editor.post(
         "/editor/article-107/schedule/",
-        {"act": "publish", "when": "2999-07-01T12:00:05", "zone": "Europe/Berlin"},
+        {"act": "publish", "when": "2999-07-01T12:00", "seconds": "5", "zone": "Europe/Berlin"},
         follow=True,
     )
 
     assert Schedule.objects.get().due_at == datetime(2999, 7, 1, 10, 0, 5, tzinfo=UTC)
-    assert "will be published at 2999-07-01 12:00:05 Europe/Berlin" in text_of(response)
-    assert "to be published" in text_of(editor.get("/editor/"))
+    assert "will be published on 1 Jul 2999, 12:00:05 Europe/Berlin" in text_of(response)
+    told = "to be published 1 Jul 2999, 12:00:05 Europe/Berlin change cancel"
+    assert told in text_of(response)
+    assert told in text_of(editor.get("/editor/"))
     assert "to be published" in text_of(editor.get("/editor/?state=scheduled"))
     again = editor.get("/editor/article-107/schedule/?act=publish").content.decode()
-    assert 'value="2999-07-01T12:00:05"' in again
+    assert 'value="2999-07-01T12:00"' in again
+    assert 'name="seconds" value="5"' in again
     assert '<option value="Europe/Berlin" selected>' in again
     assert (
         '<option value="Europe/Berlin" selected>'
@@ -385,6 +389,9 @@ def test_a_time_is_set_in_the_zone_that_was_chosen(editor: Client) -> None:
         ({"when": "2027-03-28T02:30:00"}, "when"),
         ({"when": "2027-10-31T02:30:00"}, "when"),
         ({"when": "\x00"}, "when"),
+        ({"seconds": "60"}, "seconds"),
+        ({"seconds": "-1"}, "seconds"),
+        ({"seconds": "\x00"}, "seconds"),
         ({"zone": "Europe/Nowhere"}, "zone"),
         ({"zone": "\x00"}, "zone"),
         ({"act": "withdraw", "reason": "x" * 501}, "reason"),
@@ -414,6 +421,77 @@ def test_a_plan_is_cancelled_with_one_click(editor: Client, ada: User) -> None:
     again = editor.post(f"/editor/schedule/{number}/cancel/", follow=True)
     assert "not planned any more" in text_of(again)
     assert "cancelled by ada" in text_of(editor.get("/editor/article-107/schedule/"))
+
+
+def test_what_failed_is_told_until_somebody_has_noted_it(editor: Client, ada: User) -> None:
+    published(title="Already out")
+    number = plan(ada).pk
+    make_due()
+    run_once()
+
+    history = text_of(editor.get("/editor/article-107/history/"))
+    assert "not published as planned" in history
+    assert "“Already out” is published as it stands (revision 1)." in history
+    assert "not published as planned" in text_of(editor.get("/editor/"))
+
+    response = editor.post(f"/editor/schedule/{number}/noted/", follow=True)
+
+    assert "not published as planned" not in text_of(response)
+    assert "not published as planned" not in text_of(editor.get("/editor/"))
+    assert "is published as it stands" in text_of(editor.get("/editor/article-107/schedule/"))
+    assert (Schedule.objects.get().state, Schedule.objects.get().noted_by) == ("failed", "ada")
+
+
+@pytest.mark.parametrize("by", ["publication", "plan"])
+def test_what_failed_is_overtaken_by_what_came_after_it(editor: Client, ada: User, by: str) -> None:
+    published()
+    plan(ada)
+    make_due()
+    run_once()
+
+    actions.edit("article-107", title="Newer", actor="ada")
+    if by == "publication":
+        actions.publish("article-107", actor="ada")
+    else:
+        plan(ada)
+
+    assert "not published as planned" not in text_of(editor.get("/editor/article-107/history/"))
+
+
+@pytest.mark.parametrize("happens", ["published", "draft", "withdrawn", "right", "author"])
+def test_why_it_failed_is_told_in_the_language_of_who_reads_it(
+    editor: Client, ada: User, happens: str
+) -> None:
+    published(title="Очереди") if happens in ("published", "withdrawn") else draft(title="Очереди")
+    plan(ada, "withdraw" if happens in ("draft", "withdrawn") else "publish")
+    if happens == "withdrawn":
+        actions.withdraw("article-107", actor="ada")
+    elif happens == "author":
+        actions.edit("article-107", title="Slipped in", actor="edgar")
+    elif happens == "right":
+        Schedule.objects.update(actor="grace", user=None)
+    make_due()
+    with translation.override("ru"):
+        run_once()
+
+    english = Schedule.objects.get().says
+    with translation.override("ru"):
+        russian = Schedule.objects.get().says
+
+    assert re.fullmatch(r"[ -~“”]+", english.replace("Очереди", ""))
+    assert re.fullmatch(r"[^“”]*[а-я][^“”]*", russian)
+    assert not re.search("[a-z]{4,}", re.sub("Slipped in|edgar|grace", "", russian))
+
+
+def test_only_what_failed_can_be_noted(client: Client, editor: Client, ada: User) -> None:
+    draft()
+    number = plan(ada).pk
+
+    response = editor.post(f"/editor/schedule/{number}/noted/", follow=True)
+    assert "That has not failed." in text_of(response)
+    client.force_login(person("view", username="edgar"))
+    assert client.post(f"/editor/schedule/{number}/noted/").status_code == 403
+    assert Schedule.objects.get().noted_by == ""
 
 
 @pytest.mark.parametrize("number", ["0", "7", str(2**63), "9" * 99])
