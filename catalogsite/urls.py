@@ -5,11 +5,12 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 
 from catalogsite import preferences
+from catalogsite.signing_in import SignIn
 from materials.posted_from import posted_from
 
 urlpatterns = [
     path("editor/", include("materials.urls")),
-    path("accounts/login/", auth.LoginView.as_view(), name="login"),
+    path("accounts/login/", SignIn.as_view(), name="login"),
     path("accounts/logout/", posted_from("/")(auth.LogoutView.as_view()), name="logout"),
     path("preferences/", preferences.choose, name="preferences"),
     path("admin/", admin.site.urls),

@@ -22,6 +22,7 @@ def test_an_editor_and_an_operator_can_sign_in_with_what_is_shown(tmp_path: Path
     assert (editor.is_staff, operator.is_staff) == (False, True)
     assert not editor.is_superuser
     assert not operator.is_superuser
+    assert operator.has_perm("messaging.correct_deadletter")
 
 
 def test_the_second_run_shows_the_same_passwords(tmp_path: Path) -> None:
