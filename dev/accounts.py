@@ -24,7 +24,7 @@ class Account:
 
 
 def make_accounts(kept: Path) -> list[Account]:
-    """Each account exists afterwards, in its group; the operator may enter the admin and correct."""
+    """Each account exists afterwards, in its group; the operator enters the admin and corrects."""
     passwords = _read(kept)
     accounts = [
         _make(name, group=group, password=passwords.get(name)) for name, group in GROUPS.items()

@@ -22,7 +22,7 @@ from messaging.decision_log import Operator, storable
 from messaging.envelope import decode
 from messaging.error_texts import sanitised
 from messaging.errors import PermanentError
-from messaging.json_strict import MAX_BODY_BYTES
+from messaging.json_strict import MAX_BODY_BYTES, parse
 from messaging.letters_at_hand import Answer, AtHand
 from messaging.models import Correction, DeadLetter, OperatorDecision
 from messaging.patient_transactions import in_one_transaction
@@ -51,6 +51,14 @@ def problems(letter: DeadLetter, body: bytes) -> list[Problem]:
         said = _("The eventId must stay %s: it names the fact.") % letter.event_id
         return [Problem(_line_of_field("`eventId`", body), said)]
     return []
+
+
+def says_the_same(one: bytes, other: bytes) -> bool:
+    """Whether both are the same event to every consumer: equal but for how they are laid out."""
+    try:
+        return parse(one).canonical == parse(other).canonical
+    except PermanentError:
+        return False
 
 
 def correct(

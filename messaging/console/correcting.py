@@ -45,6 +45,7 @@ def try_dry(request: HttpRequest, letter_id: int) -> HttpResponse:
         "letter": letter,
         "what": stories.what(letter),
         "tried": shown_dry_run(dry_run(letter)),
+        "simulated": stories.simulation_said(letter),
     }
     return render(
         request, "admin/messaging/deadletter/dry_run.html", page(request, title, **context)
@@ -59,13 +60,21 @@ def correct_letter(request: HttpRequest, letter_id: int) -> HttpResponse:
     if not may_see_payload(request, letter, where="correction"):
         messages.error(request, _("The log of looks cannot be written now: try again."))
         return HttpResponseRedirect(reverse(LETTER_URL, args=[letter.pk]))
+    before = redrives.prepare(letter).body
     if request.method != "POST":
-        return _editor(request, letter, _text_of(redrives.prepare(letter).body))
+        laid_out = payload.to_edit(before)
+        text = _text_of(before) if laid_out is None else laid_out
+        return _editor(request, letter, text, laid_out=laid_out is not None)
     # A form sends its lines with CRLF, whatever they had before.
     text = request.POST.get("body", "").replace("\r\n", "\n")
     note = request.POST.get("note", "").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()[:2000]
     body = text.encode("utf-8", "surrogatepass")
     faults = corrections.problems(letter, body)
+    if not faults and corrections.says_the_same(before, body):
+        said = _(
+            "Nothing is changed but spaces and line ends. Requeue the letter as it is instead."
+        )
+        faults = [corrections.Problem(None, said)]
     if faults or "check" in request.POST:
         return _editor(request, letter, text, note=note, faults=faults, checked=body)
     try:
@@ -110,6 +119,7 @@ def _editor(
     note: str = "",
     faults: Sequence[corrections.Problem] = (),
     checked: bytes | None = None,
+    laid_out: bool = False,
 ) -> HttpResponse:
     before = redrives.prepare(letter).body
     sound = checked is not None and not faults
@@ -117,6 +127,7 @@ def _editor(
         "letter": letter,
         "what": stories.what(letter),
         "body": _editable(text),
+        "laid_out": laid_out,
         "too_large": len(before) > MAX_BODY_BYTES,
         "not_text": "\N{REPLACEMENT CHARACTER}" in _text_of(before),
         "note": note,
@@ -125,6 +136,7 @@ def _editor(
         "sound": sound,
         "difference": corrections.difference(before, checked) if checked is not None else "",
         "tried": shown_dry_run(dry_run(letter, body=checked)) if sound else None,
+        "simulated": stories.simulation_said(letter),
     }
     title = _("Correct letter %d and requeue it") % letter.pk
     return render(

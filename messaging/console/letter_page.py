@@ -55,6 +55,7 @@ def show_letter(request: HttpRequest, object_id: str) -> HttpResponse:
         "what": stories.what(letter),
         "story": stories.story(letter),
         "standing": stories.standing_said(stands),
+        "simulated": stories.simulation_said(letter),
         "standing_kind": stands.kind.replace(" ", "-"),
         "redrive": waiting,
         "redrive_parked": waiting is not None and waiting.state == OutboxMessage.State.FAILED,

@@ -53,25 +53,54 @@ def pretty(body: bytes) -> Laid | None:
     if len(body) > MAX_BODY_BYTES:
         return None
     try:
-        document = json.loads(
-            body.decode("utf-8"),
-            object_pairs_hook=_Pairs,
-            parse_int=_Literal,
-            parse_float=_Literal,
-            parse_constant=_Literal,
-        )
-        return _cut(inert(line) for line in _lines(document, 0))
+        lines = (inert(line) for line in _lines(_document(body), 0))
+        return _cut(lines, most_bytes=SHOWN_BYTES)
     except (ValueError, RecursionError):
         return None
 
 
-def _cut(lines: Iterable[str]) -> Laid:
+def to_edit(body: bytes) -> str | None:
+    """The same JSON on lines of its own, to be changed and sent; None where it is none, or would
+    be larger so than any event may be.
+
+    What would not be seen is written as JSON's own escapes, which say the same.
+    """
+    if len(body) > MAX_BODY_BYTES:
+        return None
+    try:
+        lines = (_seen(line) for line in _lines(_document(body), 0))
+        laid = _cut(lines, most_bytes=MAX_BODY_BYTES)
+    except (ValueError, RecursionError):
+        return None
+    return None if laid.is_cut else laid.text
+
+
+def _document(body: bytes) -> Any:
+    return json.loads(
+        body.decode("utf-8"),
+        object_pairs_hook=_Pairs,
+        parse_int=_Literal,
+        parse_float=_Literal,
+        parse_constant=_Literal,
+    )
+
+
+def _seen(line: str) -> str:
+    return "".join(char if char.isprintable() else _json_escape(char) for char in line)
+
+
+def _json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _cut(lines: Iterable[str], *, most_bytes: int) -> Laid:
     kept: list[str] = []
     size = 0
     for line in lines:
-        room = SHOWN_BYTES - size
+        room = most_bytes - size
         size += len(line.encode()) + 1
-        if size > SHOWN_BYTES:
+        if size > most_bytes:
             return Laid("\n".join([*kept, line[:room]]), is_cut=True)
         kept.append(line)
     return Laid("\n".join(kept), is_cut=False)

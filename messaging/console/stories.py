@@ -1,9 +1,10 @@
 """A letter's failure in one sentence, and what each decision over it would do."""
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from messaging.errors import FactConflict
+from messaging.errors import FactConflict, SimulatedTransientError
 from messaging.inert_text import inert
 from messaging.models import DeadLetter
 from messaging.redrives import Redrive
@@ -75,6 +76,22 @@ def standing_said(standing: Standing) -> str:
         case Kind.NO_CONSUMER:
             return _("There is no such consumer any longer.")
     return _("Cannot be read: nothing can be told of it.")
+
+
+def simulation_said(letter: DeadLetter) -> str:
+    """What SIMULATE_TEMPORARY makes of a requeue, which neither receipts nor a dry run tell."""
+    if letter.material_id in settings.SIMULATE_TEMPORARY:
+        return _(
+            "SIMULATE_TEMPORARY names %(material)s here: a consumer that runs with it fails at "
+            "each attempt, before it changes anything, whatever is told here. Requeue the letter "
+            "once the consumer runs without it."
+        ) % {"material": inert(letter.material_id)}
+    if letter.reason == SimulatedTransientError.__name__:
+        return _(
+            "The failure was made by SIMULATE_TEMPORARY in the consumer's process. Whether it is "
+            "still set there is not known here; while it is, the letter dies again."
+        )
+    return ""
 
 
 def requeue_consequence(redrive: Redrive) -> str:

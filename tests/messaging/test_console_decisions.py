@@ -1,5 +1,6 @@
 """Decisions in the console: who may take them, what they do, and what is said of each."""
 
+import json
 import threading
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.contrib.messages import get_messages
 from django.db import connection
 from django.test import Client
+from pytest_django import Settings
 
 from messaging.models import (
     Correction,
@@ -333,3 +335,57 @@ def test_the_log_pages_show_decisions_and_take_no_changes(sign_in: SignIn) -> No
     assert client.get("/admin/messaging/operatorbatch/").status_code == 200
     assert client.post(f"{LIST}{letter.pk}/change/", {"state": "open"}).status_code == 405
     assert client.post(f"{LIST}{letter.pk}/delete/").status_code == 403
+
+
+def test_a_body_is_laid_out_to_be_corrected_and_its_layout_alone_is_no_correction(
+    sign_in: SignIn,
+) -> None:
+    client = sign_in(*ALL_RIGHTS)
+    document = event_bodies.published() | {"odd": 1e400, "mark": "\u202e\x7f\U000e0001", "n": []}
+    original = event_bodies.as_bytes(document).replace(b"Infinity", b"1.50E+2")
+    letter = died(original)
+
+    page = client.get(letter_url(letter.pk, "correct"))
+
+    laid_out = page.context["body"]
+    assert json.loads(laid_out) == json.loads(original)
+    assert '\n  "odd": 1.50E+2,\n' in laid_out
+    assert r'"mark": "\u202e\u007f\udb40\udc01"' in laid_out
+    assert "It is laid out for editing" in page.content.decode()
+    sent = {"body": laid_out.replace("\n", "\r\n")}
+    refused = client.post(letter_url(letter.pk, "correct"), sent)
+    assert refused.status_code == 400
+    assert "Nothing is changed but spaces" in refused.content.decode()
+    assert not OutboxMessage.objects.exists()
+    changed = laid_out.replace("1.50E+2", "151")
+    client.post(letter_url(letter.pk, "correct"), {"body": changed})
+    assert bytes(OutboxMessage.objects.get().body).decode() == changed
+
+
+@pytest.mark.parametrize("body", [b"no json", b"{}x", b'{"a": 1} \xff', b"[" * 80 + b"]" * 80])
+def test_what_is_no_json_or_too_deep_is_edited_as_it_is(sign_in: SignIn, body: bytes) -> None:
+    client = sign_in(*ALL_RIGHTS)
+    letter = died(body, reason="MalformedEvent", attempt=0)
+
+    page = client.get(letter_url(letter.pk, "correct"))
+
+    assert page.context["body"] == body.decode("utf-8", "replace")
+    assert "It is laid out for editing" not in page.content.decode()
+
+
+def test_a_simulated_failure_is_told_beside_what_would_happen(
+    sign_in: SignIn, settings: Settings
+) -> None:
+    client = sign_in(*ALL_RIGHTS)
+    letter = died(facts.published("article-107"))
+    pages = (
+        lambda: client.get(letter_url(letter.pk)),
+        lambda: client.post(letter_url(letter.pk, "dry-run")),
+    )
+
+    assert all("is not known here" in page().content.decode() for page in pages)
+    settings.SIMULATE_TEMPORARY = frozenset({"article-107"})
+    assert all("names article-107 here" in page().content.decode() for page in pages)
+    DeadLetter.objects.update(reason="TimeoutError")
+    settings.SIMULATE_TEMPORARY = frozenset()
+    assert not any("SIMULATE_TEMPORARY" in page().content.decode() for page in pages)
