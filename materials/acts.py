@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from materials import actions, signed_out
+from materials.as_readers_see import draw
 from materials.differences import differences
 from materials.forms import WithdrawForm, version_in
 from materials.guard import needs
@@ -78,6 +79,10 @@ def _confirm_publishing(request: HttpRequest, material_id: str) -> HttpResponse:
         "public": public,
         "next_revision": material.revision + 1,
         "differences": differences(public, material.content),
+        # Who reads it for the first time sees no changes.
+        "preview": None
+        if public
+        else draw(title=material.title, summary=material.summary, body=material.body),
         "back": request.GET.get("back", ""),
     }
     return render(request, "materials/publish.html", context)

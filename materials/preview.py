@@ -8,8 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from materials import draft_views
-from materials.catalog import rendering
-from materials.content import BODY_LIMIT, SUMMARY_LIMIT, TITLE_LIMIT
+from materials.as_readers_see import draw
 from materials.forms import DraftForm, NewMaterialForm
 from materials.guard import needs
 from materials.models import Material
@@ -34,11 +33,12 @@ def preview_draft(request: HttpRequest, material_id: str) -> HttpResponse:
 def _answer(
     request: HttpRequest, form_class: type[DraftForm], *, material: Material | None
 ) -> HttpResponse:
-    preview = {
-        "title": request.POST.get("title", "")[: 2 * TITLE_LIMIT],
-        "summary": request.POST.get("summary", "")[: 2 * SUMMARY_LIMIT],
-        "text": rendering.render(request.POST.get("body", "")[:BODY_LIMIT]),
-    }
+    typed = request.POST
+    preview = draw(
+        title=typed.get("title", ""),
+        summary=typed.get("summary", ""),
+        body=typed.get("body", ""),
+    )
     if "HX-Request" in request.headers:
         return render(request, "materials/_preview.html", {"preview": preview})
     # The form keeps what was typed, and judges nothing before it is saved.

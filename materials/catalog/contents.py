@@ -26,21 +26,30 @@ class Shelf:
     count: int
 
 
-def tags() -> list[Shelf]:
+@dataclass(frozen=True)
+class Contents:
+    """The shelves; `is_cut` where there are more materials than were counted."""
+
+    shelves: list[Shelf]
+    is_cut: bool = False
+
+
+def tags() -> Contents:
     """The 200 most frequent tags, the most frequent first."""
     return _kept_where_large(_count_tags, name="tags")
 
 
-def languages() -> list[Shelf]:
+def languages() -> Contents:
     """The languages, each with all its varieties (`en` holds `en-GB`), most frequent first."""
     return _kept_where_large(_count_languages, name="languages")
 
 
-def _kept_where_large(count: Callable[[], list[Shelf]], *, name: str) -> list[Shelf]:
+def _kept_where_large(count: Callable[[], list[Shelf]], *, name: str) -> Contents:
     every = CatalogEntry.objects.published()
     if count_a_few(every, name="every entry") <= COUNTED_EACH_TIME:
-        return count()
-    return keep(count, name=name)
+        return Contents(count())
+    more = every.order_by().values("pk")[: NEWEST_COUNTED + 1]
+    return keep(lambda: Contents(count(), is_cut=more.count() > NEWEST_COUNTED), name=name)
 
 
 def _count_tags() -> list[Shelf]:

@@ -55,7 +55,7 @@ def show_material(request: HttpRequest, material_id: str) -> HttpResponse:
 def list_tags(request: HttpRequest) -> HttpResponse:
     """Every tag with the number of its materials."""
     here = request.build_absolute_uri(request.path)
-    context = {"shelves": contents.tags(), "canonical": here}
+    context = {"contents": contents.tags(), "canonical": here}
     response = render(request, "catalog/tags.html", context)
     ask_before_reuse_by_one_reader(response, request)
     return response
@@ -65,7 +65,7 @@ def list_tags(request: HttpRequest) -> HttpResponse:
 def list_languages(request: HttpRequest) -> HttpResponse:
     """Every language with the number of its materials."""
     context = {
-        "shelves": contents.languages(),
+        "contents": contents.languages(),
         "canonical": request.build_absolute_uri(request.path),
     }
     response = render(request, "catalog/languages.html", context)

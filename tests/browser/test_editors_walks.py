@@ -38,7 +38,7 @@ def test_a_material_from_the_first_word_to_the_last(desk: OpenWindow) -> None:
     expect(page.get_by_role("status").first).to_have_text("The draft of “A walk” is saved.")
     page.get_by_role("button", name="Save “A walk”, then publish…").click()
     expect(page.get_by_role("main")).to_contain_text("becomes revision 1")
-    expect(page.locator(".line.new").filter(has_text="Down to the *river*.")).to_be_visible()
+    expect(page.get_by_role("article").locator("em")).to_have_text("river")
     page.get_by_role("button", name="Publish “A walk” as revision 1").click()
     watch_arrive(page, 1)
 

@@ -212,3 +212,21 @@ def test_a_post_without_the_csrf_token_changes_nothing(path: str) -> None:
     assert ("Nothing was changed" in text_of(response)) == (path == "article-107/publish/")
     assert len(facts()) == 1
     assert Material.objects.count() == 1
+
+
+def test_who_publishes_for_the_first_time_sees_what_readers_will_see(editor: Client) -> None:
+    draft("new", title="First look", summary="In *short*.", body="A **loud** word.")
+    published("old", body="A **loud** word.")
+    actions.edit("old", title="Queues that forgive", body="A **quiet** word.", actor="ada")
+
+    assert "A <strong>loud</strong> word." in editor.get("/editor/new/publish/").content.decode()
+    assert "<strong>" not in editor.get("/editor/old/publish/").content.decode()
+
+
+def test_an_editor_finds_the_way_from_a_page_that_is_not_there_to_the_list(
+    editor: Client,
+) -> None:
+    page = text_of(editor.get("/editor/unknown/edit/"))
+
+    assert "To the list of materials · To the catalog" in page
+    assert "To the list" not in text_of(Client().get("/materials/unknown/"))

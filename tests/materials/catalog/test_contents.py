@@ -4,8 +4,10 @@ import re
 from html import unescape
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
+from materials.catalog import contents
 from tests.materials.catalog.facts import project, published, withdrawn
 
 pytestmark = pytest.mark.django_db
@@ -60,3 +62,16 @@ def test_an_empty_catalog_has_no_shelves(client: Client, path: str) -> None:
     assert shelves(client, path) == []
     unchanged = client.get(path, headers={"If-None-Match": response["ETag"]})
     assert unchanged.status_code == 304
+
+
+def test_the_limit_is_told_only_where_it_leaves_some_out(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(*(published(name, tags=["x"], language="en") for name in "abc"))
+    monkeypatch.setattr(contents, "COUNTED_EACH_TIME", 1)
+
+    for limit, told in ((3, False), (2, True)):
+        cache.clear()
+        monkeypatch.setattr(contents, "NEWEST_COUNTED", limit)
+        for path in ("/tags/", "/languages/"):
+            assert ("Counted among the newest" in client.get(path).content.decode()) is told

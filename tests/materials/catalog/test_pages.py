@@ -258,7 +258,7 @@ def test_tags_and_languages_of_a_large_catalog_are_counted_once_a_minute(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def shown(page: str) -> list[str]:
-        return [shelf.value for shelf in client.get(page).context["shelves"]]
+        return [shelf.value for shelf in client.get(page).context["contents"].shelves]
 
     seen = []
     for number, language in enumerate(("en", "ru", "de", "fr")):
