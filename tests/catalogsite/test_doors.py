@@ -16,6 +16,7 @@ from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from django.test import Client
 
+from catalogsite.prompt_stop import prompt_stop
 from catalogsite.start import run_command
 
 ADMIN_PAGES = ["/admin/", "/admin/messaging/outboxmessage/", "/admin/nothing/"]
@@ -147,10 +148,10 @@ def test_a_stop_signal_while_a_command_is_still_starting_is_an_end_in_good_order
 ) -> None:
     code = (
         "import sys, time\n"
-        "from catalogsite.early_stop import obey_stop_signals\n"
-        "obey_stop_signals(['manage.py', 'consume', 'catalog'])\n"
-        "print('starting', flush=True)\n"
-        "time.sleep(60)\n"
+        "from catalogsite.prompt_stop import prompt_stop\n"
+        "with prompt_stop(['manage.py', 'consume', 'catalog']):\n"
+        "    print('starting', flush=True)\n"
+        "    time.sleep(60)\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -172,13 +173,33 @@ def test_a_stop_signal_while_a_command_is_still_starting_is_an_end_in_good_order
 
 
 def test_a_stopped_migration_is_no_end_in_good_order() -> None:
-    from catalogsite.early_stop import obey_stop_signals
-
     before = signal.getsignal(signal.SIGTERM)
 
-    obey_stop_signals(["manage.py", "migrate"])
+    with prompt_stop(["manage.py", "migrate"]):
+        assert signal.getsignal(signal.SIGTERM) is before
 
-    assert signal.getsignal(signal.SIGTERM) is before
+
+@pytest.mark.parametrize(("end", "code"), [("sys.exit(3)", 3), ("sys.exit()", 0), ("pass", 0)])
+def test_a_command_that_has_ended_is_gone_at_once_with_its_code_and_all_it_said(
+    end: str, code: int
+) -> None:
+    program = (
+        "import atexit, sys, time\n"
+        "from catalogsite.prompt_stop import prompt_stop\n"
+        "with prompt_stop(['manage.py', 'relay_outbox']):\n"
+        "    atexit.register(time.sleep, 120)\n"
+        "    print('said')\n"
+        f"    {end}\n"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"said\n", b"")
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["nonsense", "--help"], ["help", "nonsense"]])
