@@ -56,12 +56,13 @@ class Deciding:
         was done until then reported and kept with the batch.
         """
         newest = newest_letter(using=DEFAULT_DB_ALIAS)
-        if not confirmed:
-            matched = letter_batches.matching(
-                wanted, newest_id=newest, only_superseded=only_superseded
-            ).count()
-            if not self._is_confirmed(matched):
-                return FAILED
+        letters = letter_batches.matching(wanted, newest_id=newest, only_superseded=only_superseded)
+        if not letters.exists():
+            if not self._quiet:
+                self._command.stdout.write("No letter matches: there is nothing to do.")
+            return DONE
+        if not confirmed and not self._is_confirmed(letters.count()):
+            return FAILED
         batch = letter_batches.begin(
             self._verb,
             wanted,
@@ -74,8 +75,8 @@ class Deciding:
         )
         because = ""
         try:
-            letters = letter_batches.letters_of(batch)
-            code = self._decide(pieces(letters, newest=newest), batch=batch)
+            chosen = letter_batches.letters_of(batch)
+            code = self._decide(pieces(chosen, newest=newest), batch=batch)
             because = "stopped on request" if self._was_stopped else ""
         except (Error, TransientError) as error:
             because = sanitised(error)[:500]

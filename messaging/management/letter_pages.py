@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from django.conf import settings
 from rich.table import Table
 from rich.text import Text
 
 from messaging import redrives
 from messaging.dry_run import DryRun
+from messaging.errors import SimulatedTransientError
 from messaging.inert_text import inert, inert_block
 from messaging.letter_documents import history, moment
 from messaging.models import DeadLetter, OutboxMessage
@@ -27,7 +29,7 @@ def letters_table(letters: Iterable[DeadLetter]) -> Table:
             letter.consumer,
             Text(inert(_what(letter))),  # a Text, since a plain string may hold markup
             Text(inert(letter.reason)),
-            "" if letter.attempt is None else str(letter.attempt),
+            _attempts(letter),
             str(letter.deaths),
             str(letter.copies),
             f"{letter.died_at:%Y-%m-%d %H:%M:%S}",
@@ -35,7 +37,7 @@ def letters_table(letters: Iterable[DeadLetter]) -> Table:
     return table
 
 
-_COLUMNS = "id", "state", "consumer", "what", "failure", "attempt", "deaths", "copies", "died"
+_COLUMNS = "id", "state", "consumer", "what", "failure", "attempts", "deaths", "copies", "died"
 
 
 def letter_page(letter: DeadLetter) -> Iterator[str]:
@@ -47,10 +49,11 @@ def letter_page(letter: DeadLetter) -> Iterator[str]:
         yield _line("sent as", letter.awaited_event_id)
     yield _line("failure", f"{letter.reason}: {letter.error}" if letter.error else letter.reason)
     yield _line("where", letter.place)
-    yield _line("attempt", "" if letter.attempt is None else letter.attempt)
+    yield _line("attempts", _attempts(letter))
     yield _line("died", f"{moment(letter.died_at)}, first {moment(letter.first_died_at)}")
     yield _line("copies", f"{letter.copies} since it was opened, which was {letter.deaths} times")
     yield _line("standing", str(standing(letter)))
+    yield _line("simulated", simulated(letter))
     yield _line("redrive", _redrive(letter))
     yield _line("headers", json.dumps(letter.headers, ensure_ascii=False))
     yield _line("properties", json.dumps(letter.properties, ensure_ascii=False))
@@ -63,14 +66,25 @@ def letter_page(letter: DeadLetter) -> Iterator[str]:
         yield inert_block(bytes(letter.correction.body), limit_bytes=SHOWN_BODY_BYTES)
 
 
-def dry_run_page(letter_id: int, tried: DryRun) -> Iterator[str]:
+def dry_run_page(letter: DeadLetter, tried: DryRun) -> Iterator[str]:
     """What would happen, and what would change."""
     if tried.outcome is None:
-        yield f"{letter_id}: would fail. {inert(tried.error_class)}: {inert(tried.error)}"
+        yield f"{letter.pk}: would fail. {inert(tried.error_class)}: {inert(tried.error)}"
         return
-    yield f"{letter_id}: would be {tried.outcome}."
+    yield f"{letter.pk}: would be {tried.outcome}."
+    if said := simulated(letter):
+        yield f"  {said}"
     for name, (before, after) in tried.changes.items():
         yield f"  {inert(name)}: {inert(before)} -> {inert(after)}"
+
+
+def simulated(letter: DeadLetter) -> str:
+    """What SIMULATE_TEMPORARY makes of a requeue, which neither receipts nor a dry run tell."""
+    if letter.material_id in settings.SIMULATE_TEMPORARY:
+        return "SIMULATE_TEMPORARY names this material here: a consumer that runs with it fails"
+    if letter.reason == SimulatedTransientError.__name__:
+        return "by SIMULATE_TEMPORARY in the consumer's process: fails again while it is set there"
+    return ""
 
 
 def dry_run_document(letter_id: int, tried: DryRun) -> dict[str, Any]:
@@ -84,6 +98,11 @@ def dry_run_document(letter_id: int, tried: DryRun) -> dict[str, Any]:
             for name, (before, after) in tried.changes.items()
         },
     }
+
+
+def _attempts(letter: DeadLetter) -> str:
+    """How many there were, as the pages count; the header counts those before the last one."""
+    return "" if letter.attempt is None else str(letter.attempt + 1)
 
 
 def _line(name: str, value: object) -> str:

@@ -14,6 +14,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from jsonschema import Draft202012Validator
+from pytest_django import Settings
 
 from messaging import dead_letters, inbox, registry
 from messaging.decision_log import Operator
@@ -114,7 +115,27 @@ def test_the_list_is_what_the_contract_names() -> None:
 
 def test_no_letters_are_an_empty_array() -> None:
     assert Said("list", "--json").json == []
-    assert Said("list").code == 0
+    said = Said("list")
+    assert (said.code, said.out) == (0, "No letter matches.\n")
+
+
+def test_where_nothing_matches_nobody_is_asked_and_nothing_is_written_down() -> None:
+    died(published(), consumer="audit")
+
+    said = Said("requeue", "--all-matching", "--consumer", "catalog")
+
+    assert (said.code, said.out) == (0, "No letter matches: there is nothing to do.\n")
+    assert Said("discard", "--superseded", "--reason", "old", "--json").json == []
+    assert not OperatorBatch.objects.exists()
+
+
+def test_attempts_are_counted_as_on_the_pages_and_a_simulation_is_told(settings: Settings) -> None:
+    letter = died(published("article-107"), attempt=3)
+
+    assert "  attempts    4\n" in Said("show", letter.pk).out
+    assert "by SIMULATE_TEMPORARY in the consumer" in Said("show", letter.pk).out
+    settings.SIMULATE_TEMPORARY = frozenset({"article-107"})
+    assert "names this material here" in Said("dry-run", letter.pk).out
 
 
 def test_one_letter_is_shown_as_the_contract_names() -> None:

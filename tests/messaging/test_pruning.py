@@ -295,6 +295,7 @@ def test_without_the_broker_no_receipt_goes_and_all_else_does(
 
 @one_transaction
 def test_a_dry_run_counts_and_deletes_nothing() -> None:
+    assert Said("--dry-run").out == "nothing to delete\n"
     handled(published("article-1"))
     of_long_ago(died(published("article-2")), "resolved")
 

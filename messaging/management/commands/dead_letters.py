@@ -111,7 +111,11 @@ class Command(BaseCommand):
         if not as_json:
             out = cast(IO[str], self.stdout._out)
             width = None if self.stdout.isatty() else 200
-            table = letter_pages.letters_table(letters[:SHOWN_LETTERS])
+            shown = list(letters[:SHOWN_LETTERS])
+            if not shown:
+                self.stdout.write("No letter matches.")
+                return
+            table = letter_pages.letters_table(shown)
             Console(file=out, width=width, markup=False, highlight=False).print(table)
             if len(letters[SHOWN_LETTERS : SHOWN_LETTERS + 1]):
                 self.stderr.write(f"Only the latest {SHOWN_LETTERS} are shown: filter, or --json.")
@@ -134,7 +138,7 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps(letter_pages.dry_run_document(letter.pk, tried)))
         else:
-            for line in letter_pages.dry_run_page(letter.pk, tried):
+            for line in letter_pages.dry_run_page(letter, tried):
                 self.stdout.write(line)
         if tried.outcome is None:
             sys.exit(FAILED)

@@ -65,6 +65,8 @@ class Command(BaseCommand):
         done = "to delete" if dry_run else "deleted"
         for kind, count in pruned.rows.items():
             self.stdout.write(f"{kind}: {count} {done}")
+        if not any(pruned.rows.values()):
+            self.stdout.write(f"nothing {done}")
         for line in pruned.kept:
             self.stdout.write(f"kept {line}")
         for line in pruned.refused:
