@@ -32,7 +32,7 @@ class ScheduleForm(WithdrawForm):
     seconds = forms.CharField(
         label=_("Second"),
         required=False,
-        help_text=_("0 to 59; nothing is 0."),
+        help_text=_("0 to 59; empty means 0."),
         widget=forms.NumberInput(attrs={"min": 0, "max": 59}),
     )
     zone = forms.CharField(label=_("Time zone"), required=False, widget=forms.Select)

@@ -101,6 +101,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     const keys = document.getElementById("keys");
+    if (!keys) return;
     const sequence = before === "g" ? `g ${event.key}` : event.key;
     before = event.key;
     if (event.key === "?") {
