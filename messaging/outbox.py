@@ -40,7 +40,7 @@ def wake_relay(*, using: str = DEFAULT_DB_ALIAS) -> None:
     connection = transaction.get_connection(using)
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+            cursor.execute(f'NOTIFY "{CHANNEL}"')
 
 
 def _refuse_outside_transaction(using: str) -> None:
