@@ -57,7 +57,7 @@ messages: setup ## Bring the translations up to date with the code and compile t
 	$(BIN)/python -m dev.messages
 
 screenshots: setup ## Pictures of the main pages, into docs/screenshots
-	$(BIN)/python -m dev.screenshots
+	$(BIN)/python -m dev.screenshots $(ARGS)
 
 bench: setup ## Every benchmark, in under half an hour; one: make bench-NAME (ARGS="--quick")
 	@exec $(BIN)/python -m bench $(ARGS)

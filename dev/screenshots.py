@@ -1,7 +1,7 @@
 """`make screenshots`: pictures of the main pages, into docs/screenshots/.
 
-A gunicorn of its own over a database of its own, filled by dev.newsroom; needs no broker. Exit 3
-where there is no Chromium.
+With an argument those alone whose names begin so (`operator`). A gunicorn of its own over a
+database of its own, filled by dev.newsroom; needs no broker. Exit 3 where there is no Chromium.
 """
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +78,8 @@ def main() -> int:
     if chromium is None:
         print("Chromium is not installed (Debian, Ubuntu: apt-get install chromium).")
         return CONFIGURATION
+    beginning = sys.argv[1] if sys.argv[1:] else ""
+    wanted = [picture for picture in PAGES if picture.name.startswith(beginning)]
     with tempfile.TemporaryDirectory(prefix="catalogsite-pictures-") as folder:
         environment = os.environ | {
             "DATABASE_URL": f"sqlite:///{folder}/pages.sqlite3",
@@ -90,15 +92,15 @@ def main() -> int:
         ):
             subprocess.run([sys.executable, *command], cwd=PROJECT, env=environment, check=True)
         with _serving(environment) as address:
-            _take(chromium, address)
+            _take(chromium, address, wanted)
     return 0
 
 
-def _take(chromium: Path, address: str) -> None:
+def _take(chromium: Path, address: str, pictures: Sequence[Picture]) -> None:
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        for picture in PAGES:
+        for picture in pictures:
             width, height = picture.size
             page = browser.new_page(
                 base_url=address,
