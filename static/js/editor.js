@@ -32,7 +32,7 @@
   );
   document.addEventListener("htmx:configRequest", (event) => {
     const { parameters } = event.detail;
-    if ("csrfmiddlewaretoken" in parameters && token()) parameters.csrfmiddlewaretoken = token();
+    if (parameters.csrfmiddlewaretoken && token()) parameters.csrfmiddlewaretoken = token();
   });
 
   // --- the preview says so when nobody is signed in any more ---

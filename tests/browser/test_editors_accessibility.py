@@ -73,6 +73,9 @@ def test_axe_finds_nothing_on_what_a_form_leads_to(seat: OpenWindow) -> None:
         results_of_many,
         nothing_ticked,
         lost_token,
+        ended_session,
+        signed_in_again,
+        signed_in_elsewhere,
         refused_password,
     ):
         go(page)
@@ -173,7 +176,7 @@ def many_to_publish(page: Page) -> None:
 
 def results_of_many(page: Page) -> None:
     page.get_by_role("main").get_by_role("button").click()
-    expect(page.get_by_text("were taken up")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Published: ")
 
 
 def nothing_ticked(page: Page) -> None:
@@ -183,10 +186,42 @@ def nothing_ticked(page: Page) -> None:
 
 
 def lost_token(page: Page) -> None:
-    page.goto(f"/editor/{newsroom.CHANGED}/publish/")
+    page.goto(f"/editor/{newsroom.WITHDRAWN}/publish/")
     page.context.clear_cookies(name="csrftoken")
     page.get_by_role("button", name="Publish “").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Please send it again")
+
+
+def ended_session(page: Page) -> None:
+    page.goto(f"/editor/{newsroom.DRAFT}/edit/")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_label("Summary").fill("Typed after the end.")
+    expect(page.locator("#preview")).to_contain_text("sign in in another tab, then save here")
+    page.get_by_role("button", name="Save the draft").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "Nothing was saved: you are signed out"
+    )
+
+
+def signed_in_again(page: Page) -> None:
+    page.locator("#id_username").fill("grace")
+    page.locator("#id_password").fill(newsroom.PASSWORD)
+    page.locator("main").get_by_role("button").click()
+    expect(page.get_by_role("status").first).to_contain_text(
+        "ada opened this form, and you are signed in as grace."
+    )
+    expect(page.get_by_label("Summary")).to_have_value("Typed after the end.")
+
+
+def signed_in_elsewhere(page: Page) -> None:
+    page.context.clear_cookies(name="sessionid")
+    other = page.context.new_page()
+    sign_in(other, "grace")
+    other.close()
+    page.get_by_label("Summary").fill("Typed in the old tab.")
+    expect(page.locator("#preview .lead")).to_have_text("Typed in the old tab.")
+    page.get_by_role("button", name="Save the draft").click()
+    expect(page.get_by_role("status").first).to_contain_text("is saved.")
 
 
 def refused_password(page: Page) -> None:

@@ -149,15 +149,18 @@ def test_two_hundred_are_published_with_progress_and_a_result_for_each(desk: Ope
     failed = page.get_by_role("alert").filter(has_text="The server did not answer.")
     expect(failed).to_be_visible(timeout=ARRIVAL_MS)
     assert set(page.evaluate("seen")) == set(range(25, 200, 25))
+    # What asked has given way, and who does not see begins at the heading.
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    expect(page.get_by_role("button", name="Publish 200 materials")).to_have_count(0)
     results = page.locator(".results li")
     expect(results).to_have_count(175)
     expect(results.filter(has_text="published as revision 1")).to_have_count(174)
     expect(results.filter(has_text="bulk-107")).to_contain_text("is published as it stands")
     page.unroute_all()
     failed.get_by_role("button", name="Go on with the rest").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("25 of 200 done")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Published: 199 of 200")
     expect(results).to_have_count(25)
-    results.last.get_by_role("link", name="delivery").click()
+    results.last.get_by_role("link").click()
     watch_arrive(page, 1)
     assert Revision.objects.filter(material__material_id__startswith="bulk-").count() == 200
 
