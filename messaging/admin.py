@@ -236,8 +236,8 @@ class FailedAttemptAdmin(ConsoleList, PayloadAdmin):
     # Each row holds a traceback that has to be passed over.
     NEWEST = 20_000
     foreign_texts = ("error_class", "error_text")
-    exclude = ("traceback",)
-    readonly_fields = ("traceback_text",)
+    exclude = ("attempt", "traceback")
+    readonly_fields = ("try_number", "traceback_text")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAttempt]:
         rows: QuerySet[FailedAttempt] = super().get_queryset(request)

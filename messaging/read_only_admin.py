@@ -66,7 +66,10 @@ class ReadOnlyAdmin(AnyModelAdmin):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         # Not "Select … to view": that needs another case of the name in Russian.
-        named = {"title": capfirst(self.opts.verbose_name_plural)}
+        named = {
+            "title": capfirst(self.opts.verbose_name_plural),
+            "is_nav_sidebar_enabled": False,  # its place goes to the columns
+        }
         return super().changelist_view(request, {**named, **(extra_context or {})})
 
     def change_view(
