@@ -32,8 +32,12 @@ class MaterialAdmin(ReadOnlyAdmin):
 
 @admin.register(Revision)
 class RevisionAdmin(FactAdmin):
-    list_display = ("material_id", "number", "kind", "title", "actor", "happened_at", "event_id")
+    list_display = ("of_material", "number", "kind", "title", "actor", "happened_at", "event_id")
     list_filter = ("kind",)
+
+    @admin.display(description=_("material"))
+    def of_material(self, revision: Revision) -> str:
+        return revision.material_id
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Revision]:
         rows: QuerySet[Revision] = super().get_queryset(request)
@@ -42,9 +46,13 @@ class RevisionAdmin(FactAdmin):
 
 @admin.register(Schedule)
 class ScheduleAdmin(ReadOnlyAdmin):
-    list_display = ("material_id", "act", "due_at", "state", "said", "actor", "settled_at")
+    list_display = ("of_material", "act", "due_at", "state", "said", "actor", "settled_at")
     list_filter = ("state", "act")
     search_fields = ("=material__material_id",)
+
+    @admin.display(description=_("material"))
+    def of_material(self, schedule: Schedule) -> str:
+        return schedule.material_id
 
 
 def _is_list(request: HttpRequest) -> bool:

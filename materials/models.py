@@ -124,25 +124,29 @@ class Material(models.Model):
         PUBLISHED = "published", _("published")
         WITHDRAWN = "withdrawn", _("withdrawn")
 
-    material_id = models.CharField(max_length=64, unique=True, validators=[validate_material_id])
-    title = models.CharField(max_length=200)
-    summary = models.CharField(max_length=500, blank=True)
-    body = models.TextField(blank=True)
-    language = models.CharField(max_length=35, blank=True)
-    tags = models.JSONField(default=list, blank=True)
-    version = models.PositiveBigIntegerField(
-        default=1, help_text="Grows with every change of the draft."
+    material_id = models.CharField(
+        _("material"), max_length=64, unique=True, validators=[validate_material_id]
     )
-    state = models.CharField(max_length=9, choices=State, default=State.DRAFT)
-    revision = models.BigIntegerField(default=0, help_text="Number of the last fact; 0 for none.")
+    title = models.CharField(_("title"), max_length=200)
+    summary = models.CharField(_("summary"), max_length=500, blank=True)
+    body = models.TextField(_("body"), blank=True)
+    language = models.CharField(_("language"), max_length=35, blank=True)
+    tags = models.JSONField(_("tags"), default=list, blank=True)
+    version = models.PositiveBigIntegerField(
+        _("version"), default=1, help_text=_("Grows with every change of the draft.")
+    )
+    state = models.CharField(_("state"), max_length=9, choices=State, default=State.DRAFT)
+    revision = models.BigIntegerField(
+        _("revision"), default=0, help_text=_("Number of the last fact; 0 for none.")
+    )
     differs = models.BooleanField(
-        default=True, help_text="The draft is not what was last published."
+        _("differs"), default=True, help_text=_("The draft is not what was last published.")
     )
     search_key = models.TextField(editable=False, default="")
-    created_by = models.CharField(max_length=150)
-    created_at = models.DateTimeField(default=timezone.now)
-    updated_by = models.CharField(max_length=150)
-    updated_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(_("created by"), max_length=150)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    updated_by = models.CharField(_("changed by"), max_length=150)
+    updated_at = models.DateTimeField(_("changed at"), default=timezone.now)
 
     objects = MaterialQuerySet.as_manager()
 
@@ -229,20 +233,22 @@ class Revision(models.Model):
         related_name="revisions",
         db_index=False,  # the unique constraint below begins with it
     )
-    number = models.BigIntegerField()
-    kind = models.CharField(max_length=9, choices=Kind)
-    title = models.CharField(max_length=200, blank=True)
-    summary = models.CharField(max_length=500, blank=True)
-    body = models.TextField(blank=True)
-    language = models.CharField(max_length=35, blank=True)
-    tags = models.JSONField(default=list, blank=True)
-    reason = models.CharField(max_length=500, blank=True)
+    number = models.BigIntegerField(_("number"))
+    kind = models.CharField(_("kind"), max_length=9, choices=Kind)
+    title = models.CharField(_("title"), max_length=200, blank=True)
+    summary = models.CharField(_("summary"), max_length=500, blank=True)
+    body = models.TextField(_("body"), blank=True)
+    language = models.CharField(_("language"), max_length=35, blank=True)
+    tags = models.JSONField(_("tags"), default=list, blank=True)
+    reason = models.CharField(_("reason"), max_length=500, blank=True)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
-    actor = models.CharField(max_length=150, help_text="Who did it, by name, for ever.")
-    happened_at = models.DateTimeField()
-    event_id = models.UUIDField(unique=True)
+    actor = models.CharField(
+        _("actor"), max_length=150, help_text=_("Who did it, by name, for ever.")
+    )
+    happened_at = models.DateTimeField(_("happened at"))
+    event_id = models.UUIDField(_("event"), unique=True)
 
     class Meta:
         ordering = ["-number"]

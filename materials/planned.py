@@ -43,10 +43,10 @@ class Schedule(models.Model):
         WITHDRAW = "withdraw", _("withdraw")
 
     class State(models.TextChoices):
-        PENDING = "pending"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
+        PENDING = "pending", _("pending")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
 
     material = models.ForeignKey(
         "materials.Material",
@@ -55,30 +55,40 @@ class Schedule(models.Model):
         related_name="schedules",
         db_index=False,  # the unique constraint and the index below begin with it
     )
-    act = models.CharField(max_length=8, choices=Act)
-    due_at = models.DateTimeField()
-    zone = models.CharField(max_length=64, help_text="The time zone in which it was set.")
-    reason = models.CharField(max_length=500, blank=True)
+    act = models.CharField(_("act"), max_length=8, choices=Act)
+    due_at = models.DateTimeField(_("due at"))
+    zone = models.CharField(
+        _("time zone"), max_length=64, help_text=_("The time zone in which it was set.")
+    )
+    reason = models.CharField(_("reason"), max_length=500, blank=True)
     version = models.PositiveBigIntegerField(
-        default=0, help_text="The draft's version that the planner saw; 0 where it was not kept."
+        _("version"),
+        default=0,
+        help_text=_("The draft's version that the planner saw; 0 where it was not kept."),
     )
-    state = models.CharField(max_length=9, choices=State, default=State.PENDING)
+    state = models.CharField(_("state"), max_length=9, choices=State, default=State.PENDING)
     said = models.CharField(
-        max_length=500, blank=True, help_text="Why it failed, or who cancelled it."
+        _("said of it"),
+        max_length=500,
+        blank=True,
+        help_text=_("Why it failed, or who cancelled it."),
     )
-    actor = models.CharField(max_length=150, help_text="Who planned it, by name, for ever.")
+    actor = models.CharField(
+        _("actor"), max_length=150, help_text=_("Who planned it, by name, for ever.")
+    )
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     noted_by = models.CharField(
+        _("noted by"),
         max_length=150,
         blank=True,
         default="",
         db_default="",
-        help_text="Who has seen that it failed, by name.",
+        help_text=_("Who has seen that it failed, by name."),
     )
-    created_at = models.DateTimeField(default=timezone.now)
-    settled_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), default=timezone.now)
+    settled_at = models.DateTimeField(_("settled at"), null=True, blank=True)
 
     objects = ScheduleQuerySet.as_manager()
 
