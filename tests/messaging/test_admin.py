@@ -486,3 +486,23 @@ def test_chosen_ids_that_are_none_are_left_out(staff: Callable[..., Client]) -> 
         assert response.status_code in (200, 302)
 
     assert OutboxMessage.objects.get().state == "pending"
+
+
+def test_a_list_has_one_cell_for_a_fact_and_a_short_id_that_finds_its_rows(
+    staff: Callable[..., Client],
+) -> None:
+    client = staff("view_failedattempt", "view_deadletter")
+    attempt = failed_attempt(attempt=3, error_text="x" * 500)
+    failed_attempt(material_id="article-108")
+
+    page = client.get(path("failedattempt")).content.decode()
+
+    assert "material.published article-107 r1</td>" in page
+    assert f'href="?q={attempt.event_id}" title="{attempt.event_id}"' in page
+    assert f"…{attempt.event_id.hex[-12:]}</a>" in page
+    assert '<td data-name="Attempt" class="field-try_number">4</td>' in page
+    assert f"<b>LockTimeout</b> {'x' * 159}…</td>" in page
+    assert f"{attempt.failed_at:%Y-%m-%d %H:%M:%S}</td>" in page
+    found = client.get(path("failedattempt"), {"q": str(attempt.event_id)})
+    assert [row.pk for row in found.context["cl"].result_list] == [attempt.pk]
+    assert 'aria-current="page">Failed attempts</a>' in page
