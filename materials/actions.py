@@ -124,10 +124,12 @@ def publish(
     user: User | None = None,
     version: int | None = None,
     bulk: bool = False,
+    comes_back: bool = True,
 ) -> Revision:
     """Publish the draft as the next revision, with its event in the outbox.
 
     `bulk`: as one of many, behind what somebody waits for (messaging.due_rows).
+    `comes_back`: also where it is withdrawn; else that raises NotPublished.
     Raises NothingChanged where exactly this content is published already (so the second of two
     clicks is refused), DraftChanged where `version` is given and not the draft's,
     InvalidMaterial, UnknownMaterial. After a withdrawal the same content may be published again.
@@ -135,6 +137,10 @@ def publish(
     with one_transaction():
         material = lock(material_id)
         _refuse_other_version(material, version)
+        if material.state == Material.State.WITHDRAWN and not comes_back:
+            raise NotPublished(
+                _("“%s” is withdrawn: it comes back only if asked for.") % material.title
+            )
         content = material.content
         if content == material.published_content():
             raise NothingChanged(

@@ -30,6 +30,7 @@ from messaging import outbox
 
 RIGHTS = {"publish": "materials.publish_material", "withdraw": "materials.withdraw_material"}
 MOST = 1000
+COMES_BACK = ":back"
 SLICE = 25
 
 
@@ -88,14 +89,14 @@ def _ask(request: HttpRequest, act: str, form: WithdrawForm, *, status: int = 20
         "too_many": len(materials) > MOST,
         "most": MOST,
         "items": _items(usual),
-        "withdrawn_items": _items(withdrawn),
+        "withdrawn_items": _items(withdrawn, suffix=COMES_BACK),
         "withdraw_form": form,
     }
     return render(request, "materials/bulk.html", context, status=status)
 
 
-def _items(materials: Iterable[Material]) -> str:
-    return " ".join(f"{each.material_id}:{each.version}" for each in materials)
+def _items(materials: Iterable[Material], *, suffix: str = "") -> str:
+    return " ".join(f"{each.material_id}:{each.version}{suffix}" for each in materials)
 
 
 def _go_on(request: HttpRequest, act: str) -> HttpResponse:
@@ -138,7 +139,7 @@ def _as_they_stand(results: list[Result]) -> list[Result]:
 
 
 def _act(act: str, item: str, *, reason: str, user: User, bulk: bool) -> Result:
-    material_id, _colon, version = item.partition(":")
+    material_id, _colon, version = item.removesuffix(COMES_BACK).partition(":")
     if not is_material_id(material_id):
         return Result(ascii(material_id)[1:-1][:64], False, _("There is no such material."))
     try:
@@ -149,6 +150,7 @@ def _act(act: str, item: str, *, reason: str, user: User, bulk: bool) -> Result:
                 user=user,
                 version=version_in(version),
                 bulk=bulk,
+                comes_back=item.endswith(COMES_BACK),
             )
             says = _("published as revision %d") % done.number
         else:

@@ -71,6 +71,10 @@ def test_what_is_withdrawn_comes_back_only_where_that_is_ticked(editor: Client) 
     assert Material.objects.get(material_id="b").state == "withdrawn"
     assert Material.objects.get(material_id="a").state == "published"
 
+    withdrawn_meanwhile = editor.post("/editor/bulk/", {"act": "publish", "items": "b:1"})
+    assert "“Gone” is withdrawn: it comes back only if asked for." in text_of(withdrawn_meanwhile)
+    assert Material.objects.get(material_id="b").state == "withdrawn"
+
     alone = ask(editor, "publish", "b")
     assert "Publish 1 withdrawn material again" in text_of(alone)
     assert 'name="with_withdrawn" value="yes" required' in alone.content.decode()
