@@ -81,8 +81,8 @@ def test_a_simulated_failure_climbs_the_ladder_to_dead_and_leaves_the_audit_in_p
     assert [each.attempt for each in FailedAttempt.objects.order_by("id")] == [0, 1, 2, 3]
     assert InboxReceipt.objects.get(consumer="catalog").material_id == "article-108"
     eventually(lambda: AuditRecord.objects.count() == 2)
-    assert {r["outcome"] for r in audit.log if r.get("eventId")} == {"applied"}
     assert catalog.terminate() == audit.terminate() == 0
+    assert {r["outcome"] for r in audit.log if r.get("eventId")} == {"applied"}
     assert queues.ready("audit") == {}
 
 
