@@ -94,7 +94,8 @@ class Deciding:
         self._command.stdout.write(json.dumps(rows))
 
     def _is_confirmed(self, matched: int) -> bool:
-        question = f"{self._verb.capitalize()} {matched} letters? [y/N] "
+        letters = "letter" if matched == 1 else "letters"
+        question = f"{self._verb.capitalize()} {matched} {letters}? [y/N] "
         if not sys.stdin.isatty():
             raise CommandError(
                 f"{matched} letters match; --yes confirms it where nobody can be asked",
