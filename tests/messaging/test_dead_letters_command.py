@@ -333,7 +333,7 @@ def test_what_was_not_there_when_it_was_asked_is_not_decided(
 
     said = Said("discard", "--all-matching", "--reason", "no")
 
-    assert "Discard 1 letters?" in said.err
+    assert "Discard 1 letter?" in said.err
     assert said.out == "1 done, 0 refused.\n"
     asked.refresh_from_db()
     assert (asked.state, DeadLetter.objects.open().get()) == ("discarded", later[0])
@@ -369,7 +369,7 @@ def test_all_that_match_need_a_yes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert without_terminal.code == 2
     assert "--yes" in without_terminal.err
     assert declined.code == 1
-    assert "Requeue 1 letters?" in declined.err
+    assert "Requeue 1 letter?" in declined.err
     assert confirmed.code == 0
     assert OutboxMessage.objects.count() == 1
 
