@@ -88,12 +88,10 @@ class ConfirmedChannel:
             if frame is not None:
                 self._ledger.sent(batch, index)
         going = [frame for frame in frames if frame is not None]
-        if going:
+        if going and batch.standing:
             # On the same channel: answered after all of them were routed.
             self._ledger.looked(batch)
-            going += [
-                wire.look_frame(queue, channel_number=CHANNEL_NUMBER) for queue in batch.standing
-            ]
+            going.append(wire.look_frames(batch.standing, channel_number=CHANNEL_NUMBER))
         _write(self._channel.connection, going)
         if batch.done:
             self._listener.batch_done()
@@ -159,7 +157,7 @@ class ConfirmedChannel:
 
     def _selected(self, _frame: object) -> None:
         assert self._channel is not None
-        self._channel.add_callback(self._seen, [pika.spec.Queue.DeclareOk], one_shot=False)
+        self._channel.add_callback(self._seen, [pika.spec.Confirm.SelectOk], one_shot=False)
         self._ready = True
         self._listener.ready()
 

@@ -32,7 +32,7 @@ class Result:
 Route = tuple[str, str, str]  # message_id, exchange, routing key
 
 _CONFIRMED = Result(Verdict.CONFIRMED)
-_UNSEEN = Result(Verdict.UNKNOWN, "a queue was not seen behind it")
+_UNSEEN = Result(Verdict.UNKNOWN, "the queues were not seen behind it")
 _NACKED = Result(Verdict.NACKED, "a queue refused the message (basic.nack)")
 
 
@@ -45,13 +45,13 @@ class Batch:
     def __init__(self, routes: Sequence[Route], *, standing: Sequence[str] = ()) -> None:
         self.routes = routes
         self.standing = standing
-        self.unseen = 0  # looks at them that are under way
+        self.is_looked_for = False
         self.results: list[Result | None] = [None] * len(routes)
         self.open = len(routes)
 
     @property
     def done(self) -> bool:
-        return self.open == 0 and self.unseen == 0
+        return self.open == 0 and not self.is_looked_for
 
     def settle(self, index: int, result: Result) -> None:
         """Keep the first result of a message; later ones change nothing."""
@@ -65,8 +65,8 @@ class Batch:
             self.settle(index, result)
 
     def doubt(self) -> None:
-        """The looks were not answered: who got what is confirmed is not known."""
-        self.unseen = 0
+        """The look was not answered: who got what is confirmed is not known."""
+        self.is_looked_for = False
         self.results = [_UNSEEN if result is _CONFIRMED else result for result in self.results]
 
 
@@ -90,16 +90,16 @@ class Ledger:
         return self._last_tag
 
     def looked(self, batch: Batch) -> None:
-        """The channel was asked for each queue that has to stand, behind the batch's messages."""
-        batch.unseen = len(batch.standing)
-        self._looks.extend([batch] * batch.unseen)
+        """The channel was asked for the queues that have to stand, behind the batch's messages."""
+        batch.is_looked_for = True
+        self._looks.append(batch)
 
     def seen(self) -> bool:
-        """The next of these queues stands. True when it completed a batch."""
+        """Those of the next batch stand. True when it completed the batch."""
         if not self._looks:
             return False
         batch = self._looks.popleft()
-        batch.unseen -= 1
+        batch.is_looked_for = False
         return batch.done
 
     def returned(self, route: Route, reason: str) -> None:

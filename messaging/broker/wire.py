@@ -5,7 +5,7 @@ so its table codec is replaced by `field_table` here, once, before any connectio
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -76,11 +76,20 @@ def frames(message: Message, *, channel_number: int, body_max_bytes: int) -> byt
     return joined
 
 
-def look_frame(queue: str, *, channel_number: int) -> bytes:
-    """The frame of one passive queue.declare: answered where the queue is there."""
-    question = pika.spec.Queue.Declare(queue=queue, passive=True)
-    marshalled: bytes = pika.frame.Method(channel_number, question).marshal()
-    return marshalled
+def look_frames(queues: Sequence[str], *, channel_number: int) -> bytes:
+    """The frames that ask whether these queues are there: one confirm.select-ok comes if all are.
+
+    A passive queue.declare that wants no answer is judged by the channel alone; one that wants its
+    answer counts messages in the queue, for which a busy queue takes milliseconds. To select
+    confirms once more changes nothing and is answered behind all of them.
+    """
+    questions = [
+        pika.spec.Queue.Declare(queue=queue, passive=True, nowait=True) for queue in queues
+    ]
+    return b"".join(
+        pika.frame.Method(channel_number, each).marshal()
+        for each in (*questions, pika.spec.Confirm.Select())
+    )
 
 
 def ack_frame(tag: int, *, channel_number: int) -> bytes:
