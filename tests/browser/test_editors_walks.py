@@ -11,8 +11,6 @@ from playwright.sync_api import Page, Route, expect
 
 from materials import actions
 from materials.models import Revision, Schedule
-from messaging import pauses
-from messaging.decision_log import Operator
 from messaging.models import DeadLetter
 from tests.browser.conftest import OpenWindow
 from tests.browser.editing import (
@@ -246,12 +244,11 @@ def test_an_open_timeline_says_what_waits_for_what_and_settles_by_itself(
         expect(catalog).to_contain_text("not yet")
     watch_arrive(page, 1)
 
-    pauses.pause("catalog", operator=Operator("olga"), reason="Inventory")
-    publish(page, "held", title="Held")
-    line = page.get_by_text("Delivery to “catalog” is paused")
-    expect(line).to_be_visible()
-    expect(catalog).to_contain_text("Paused by an operator: Inventory", timeout=ARRIVAL_MS)
-    pauses.resume("catalog", operator=Operator("olga"))
+    with house.paused("catalog", reason="Inventory"):
+        publish(page, "held", title="Held")
+        line = page.get_by_text("Delivery to “catalog” is paused")
+        expect(line).to_be_visible()
+        expect(catalog).to_contain_text("Paused by an operator: Inventory", timeout=ARRIVAL_MS)
     watch_arrive(page, 1)
     expect(line).to_have_count(0)
 

@@ -16,6 +16,8 @@ from pytest_django import DjangoDbBlocker
 
 from dev.free_ports import LOOPBACK
 from dev.rabbitmq import RabbitNode
+from messaging import pauses
+from messaging.decision_log import Operator
 from tests.catalogsite.server import serving
 from tests.processes.command import Command, manage
 from tests.processes.database import (
@@ -78,6 +80,17 @@ class WholeHouse:
             for name, command in self._commands.items():
                 command.kill()
                 self.start(name)
+
+    @contextmanager
+    def paused(self, name: str, *, reason: str) -> Iterator[None]:
+        """An operator has paused that consumer, and it has obeyed, until the block ends."""
+        olga = Operator("olga")
+        pauses.pause(name, operator=olga, reason=reason)
+        try:
+            self._commands[name].wait_for('"event": "paused"')
+            yield
+        finally:
+            pauses.resume(name, operator=olga)
 
     def close(self) -> None:
         for command in self._commands.values():
