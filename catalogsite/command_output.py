@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from django.core.management.base import CommandError
 
-FAILED = 1
+from messaging.exit_codes import FAILED
 
 
 class CommandOutput:
@@ -19,7 +19,7 @@ class CommandOutput:
     """
 
     def __init__(self, stream: TextIO | None) -> None:
-        # A process may be started without one.
+        # A process may be started without one; ours is open as long as the process is.
         self._stream: Any = stream or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         if hasattr(self._stream, "reconfigure"):
             self._stream.reconfigure(errors="backslashreplace")
@@ -38,7 +38,10 @@ class CommandOutput:
 
 @contextmanager
 def command_output() -> Iterator[None]:
-    """Have what runs inside write to it; what is left at the end is written, or told."""
+    """Have what runs inside write to it; what is left at the end is written, or told.
+
+    A reader of standard output that goes away early is no failure.
+    """
     output = CommandOutput(sys.stdout)
     sys.stdout = output
     try:

@@ -66,7 +66,8 @@ def needs(
             )
 
         if again is not None:
-            guarded.again = shown_again  # type: ignore[attr-defined]
+            # Found there by `catalogsite.stale_forms`, which is given the view alone.
+            guarded.again = shown_again  # type: ignore[attr-defined]  # functions may have any
         return cast(View[Rest], guarded)
 
     return guard

@@ -25,9 +25,7 @@ def retry_failed(
 
     All of them, or those among the given rows. Where there is none, nothing is logged.
     """
-    parked = (OutboxMessage.objects.using(using) if among is None else among.using(using)).filter(
-        state=OutboxMessage.State.FAILED
-    )
+    parked = outbox_queue.parked(using=using, among=among)
     with transaction.atomic(using=using):
         named = list(parked.order_by("pk").values_list("pk", flat=True)[:NAMED_ROWS])
         count = outbox_queue.retry_failed(using=using, among=among)

@@ -1,10 +1,9 @@
 """How the operators' commands fail: one clear line and exit 1 or 3, never a traceback."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db import Error
 
 from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
@@ -14,19 +13,10 @@ from messaging.exit_codes import FAILED, MISCONFIGURED
 
 
 @contextmanager
-def plain_failures(command: BaseCommand) -> Iterator[None]:
-    """Raises CommandError where the database is away or stays busy.
-
-    A reader of standard output that goes away early is no failure.
-    """
+def plain_failures() -> Iterator[None]:
+    """Raises CommandError where the database is away or stays busy."""
     try:
         yield
-        command.stdout.flush()
-    except BrokenPipeError:
-        # Python's own last flush shall not complain of it.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, command.stdout.fileno())
-        os.close(nowhere)
     except TransientError as error:
         raise CommandError(str(error), returncode=FAILED) from error
     except Error as error:

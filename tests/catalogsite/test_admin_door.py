@@ -10,7 +10,7 @@ from django.urls import reverse
 pytestmark = pytest.mark.django_db
 
 
-def filters_of(model_admin: admin.ModelAdmin) -> Iterator[str]:  # type: ignore[type-arg]
+def filters_of(model_admin: admin.ModelAdmin) -> Iterator[str]:  # type: ignore[type-arg]  # of any model
     """Every parameter that its list reads, as far as the filters tell, and an exact one of each
     column."""
     for each in model_admin.list_filter:

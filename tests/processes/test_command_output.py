@@ -1,5 +1,6 @@
 """What commands write, wherever it goes: a full disk, a closed stream, an old terminal."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,25 @@ def test_what_was_published_before_the_disk_was_full_stays_published(run: Run) -
 
     assert (code, "Traceback" in err) == (1, False)
     assert Material.objects.get(material_id="first").state == "published"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["audit_trail", "dead_letters list --json", "prune_delivery --older-than 30 --dry-run"],
+)
+def test_a_reader_that_goes_away_early_is_no_failure(run: Run, arguments: str) -> None:
+    died(published())
+    reads, writes = os.pipe()
+    os.close(reads)
+
+    line = [sys.executable, "manage.py", *arguments.split()]
+    environment = environment_for(url=run.environment["DATABASE_URL"]) | run.environment
+    done = subprocess.run(
+        line, cwd=PROJECT, env=environment, stdout=writes, stderr=subprocess.PIPE, timeout=120
+    )
+
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_without_a_standard_output_a_command_still_works(run: Run) -> None:

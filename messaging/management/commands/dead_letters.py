@@ -89,7 +89,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, verb: str, **options: Any) -> None:
         if options["json"] and hasattr(self.stdout, "reconfigure"):
             self.stdout.reconfigure(encoding="utf-8")
-        with plain_failures(self):
+        with plain_failures():
             match verb:
                 case "list":
                     self._list(selection(options), as_json=options["json"])

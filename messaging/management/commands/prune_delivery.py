@@ -37,7 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="count, and delete nothing")
 
     def handle(self, *args: Any, older_than: timedelta, dry_run: bool, **options: Any) -> None:
-        with plain_failures(self):
+        with plain_failures():
             code = self._prune(older_than, dry_run=dry_run)
         if code != DONE:
             sys.exit(code)

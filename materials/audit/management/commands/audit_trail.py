@@ -41,9 +41,6 @@ class Command(BaseCommand):
                     if life.stopping:
                         self.stderr.write("Stopped on request; the list is not complete.")
                         break
-                self.stdout.flush()
-        except BrokenPipeError:
-            pass  # Whoever read the output has seen enough.
         except (DatabaseError, InterfaceError) as error:
             if is_set_up_wrongly(error):
                 raise CommandError(SET_UP_WRONGLY, returncode=MISCONFIGURED) from error
