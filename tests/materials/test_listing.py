@@ -1,5 +1,6 @@
 """The list's search, filters and orders, the same on both databases."""
 
+import random
 from urllib.parse import parse_qsl
 
 import pytest
@@ -9,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from materials import actions, list_pages, whereabouts
+from materials.list_pages import page_of
 from materials.listing import SORTS, STATES, Selection
 from materials.models import Material
 from materials.search_keys import LONGEST_KEY, key_of
@@ -359,6 +361,53 @@ def test_few_are_listed_in_the_very_order_of_many(
         cache.clear()
         assert listed() == few
     assert few == found(sort=sort, **dict(parse_qsl(asked)))[:4]
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_what_has_arrived_is_listed_as_a_plain_look_at_all_would_list_it(
+    sort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(random.random())  # pytest-randomly tells its seed
+    for number in range(40):
+        name = f"article-{chance.randrange(10**6)}-{number}"
+        published(name, title=f"Title {chance.randrange(8)}", tags=["x"])
+        if chance.random() < 0.9:
+            sent(name, 1)
+        if chance.random() < 0.8:
+            receipt(name, 1)
+        if chance.random() < 0.1:
+            letter(name, 1)
+    selection = Selection(words="title", tag="x", delivery="arrived", sort=sort)
+    plain = [material.pk for material in selection.materials()]
+    monkeypatch.setattr(list_pages, "PAGE_SIZE", 5)
+
+    # All is told by a few, more than are listed is told by them, they tell nothing.
+    for most, near in ((50, 60), (10, 30), (10, 12), (50, 12)):
+        monkeypatch.setattr(list_pages, "MOST_LISTED", most)
+        monkeypatch.setattr(list_pages, "NEAR_LISTED", near)
+        # Enough in the first window, in the second, in neither.
+        for first_few, first_many in ((39, 39), (4, 30), (0, 1)):
+            monkeypatch.setattr(list_pages, "FIRST_FEW", first_few)
+            monkeypatch.setattr(list_pages, "FIRST_MANY", first_many)
+            cache.clear()
+            pages = [page_of(selection, "1"), page_of(selection, "2")]
+            assert [material.pk for page in pages for material in page] == plain[:10]
+            assert pages[0].paginator.count == min(len(plain), most)
+            assert pages[0].is_cut == (len(plain) > most)  # type: ignore[attr-defined]
+
+
+def test_what_of_a_word_has_arrived_takes_few_questions_more(
+    editor: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        at_every_station(f"few-{number}")
+    for_few = queries_for(editor, "q=few&delivery=arrived")
+    monkeypatch.setattr(list_pages, "MOST_LISTED", 5)
+    monkeypatch.setattr(list_pages, "NEAR_LISTED", 10)
+    monkeypatch.setattr(list_pages, "FIRST_FEW", 2)
+    monkeypatch.setattr(list_pages, "FIRST_MANY", 3)
+
+    assert queries_for(editor, "q=few&delivery=arrived") <= for_few + 8
 
 
 def test_what_many_share_is_found_though_its_place_was_noted_earlier(
