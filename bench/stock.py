@@ -192,15 +192,16 @@ def _facts(materials: int, *, on_postgresql: bool) -> list[str]:
         f" CASE WHEN {rank} < {WAITING} THEN NULL ELSE r.happened_at END"
         " FROM materials_revision r JOIN materials_material m USING (material_id) ORDER BY r.id",
     ]
-    for consumer in ("catalog", "audit"):
-        statements.append(
-            "INSERT INTO messaging_inboxreceipt (consumer, event_id, type, material_id, revision,"
-            " outcome, fingerprint, content_fingerprint, names_revision, duplicates, handled_at)"
-            f" SELECT '{consumer}', r.event_id, 'material.' || r.kind, r.material_id, r.number,"
-            f" 'applied', {mark}, {mark}, {true}, 0, r.happened_at"
-            " FROM materials_revision r JOIN materials_material m USING (material_id)"
-            f" WHERE {rank} >= {parked + PARKED} OR r.number < m.revision ORDER BY r.id"
-        )
+    # Both consumers keep pace with each other.
+    statements.append(
+        "INSERT INTO messaging_inboxreceipt (consumer, event_id, type, material_id, revision,"
+        " outcome, fingerprint, content_fingerprint, names_revision, duplicates, handled_at)"
+        " SELECT c.name, r.event_id, 'material.' || r.kind, r.material_id, r.number,"
+        f" 'applied', {mark}, {mark}, {true}, 0, r.happened_at"
+        " FROM materials_revision r JOIN materials_material m USING (material_id)"
+        " CROSS JOIN (SELECT 'catalog' AS name UNION ALL SELECT 'audit') AS c"
+        f" WHERE {rank} >= {parked + PARKED} OR r.number < m.revision ORDER BY r.id"
+    )
     nothing = "'{}'"
     # As the consumer would write them, for words that are plain.
     words = "lower(r.title || ' ' || r.summary || ' ' || r.body)"

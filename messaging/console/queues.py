@@ -23,7 +23,7 @@ from messaging.console.spans import span
 from messaging.errors import TransientError
 from messaging.letter_search import as_moment
 from messaging.models import DeadLetter, Pause, RelayLease
-from messaging.pace import MOST_RECEIPTS, oldest_unhandled
+from messaging.pace import MOST_RECEIPTS, REACH, oldest_unhandled
 from messaging.problems import Kind, Problem
 from messaging.read_only_admin import ReadOnlyAdmin
 from messaging.status import problems_of
@@ -162,6 +162,7 @@ def _show(request: HttpRequest) -> HttpResponse:
         ],
         "charts": _charts(),
         "most_receipts": MOST_RECEIPTS,
+        "reach": REACH,
         "kept_seconds": KEPT_SECONDS,
         "minutes": [(each, span(each * 60)) for each in PAUSE_MINUTES],
         "longest_reason": LONGEST_REASON,

@@ -77,6 +77,28 @@ def test_a_pace_that_does_not_reach_back_says_since_when(monkeypatch: pytest.Mon
     assert timezone.now() - hour.since < timedelta(minutes=41)
 
 
+def test_what_lies_beyond_many_receipts_of_others_is_left_out_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pace, "REACH", 3)
+    for minutes in (55, 50):
+        handled(minutes_ago=minutes, seconds=1)
+    for minutes in (40, 30):
+        handled(minutes_ago=minutes, seconds=1, consumer="audit")
+
+    def last_hour(consumer: str) -> pace.Pace:
+        return pace.paces(registry.consumer(consumer), [(timedelta(hours=1), 12)])[0]
+
+    for name, seen in (("catalog", 1), ("audit", 2)):
+        assert last_hour(name).whole.handled == seen
+        assert last_hour(name).is_cut
+        assert timedelta(minutes=54) < timezone.now() - last_hour(name).since
+
+    monkeypatch.setattr(pace, "REACH", 4)
+    assert last_hour("catalog").whole.handled == 2
+    assert not last_hour("catalog").is_cut
+
+
 def test_the_page_has_charts_and_the_same_figures_in_a_table(sign_in: SignIn) -> None:
     client = sign_in(*ALL_RIGHTS)
     for _ in range(4):
