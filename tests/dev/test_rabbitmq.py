@@ -18,23 +18,22 @@ pytestmark = pytest.mark.any_database
 
 
 @pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[list[RabbitNode]]:
-    made = [RabbitNode(tmp_path / name, schedulers=1) for name in ("one", "two")]
+def node(tmp_path: Path) -> Iterator[RabbitNode]:
+    made = RabbitNode(tmp_path / "one", schedulers=1)
     yield made
-    for node in made:
-        node.kill()
+    made.kill()
 
 
 def test_two_nodes_live_side_by_side_and_one_survives_its_keeper(
-    nodes: list[RabbitNode], tmp_path: Path
+    node: RabbitNode, broker: RabbitNode
 ) -> None:
-    one, two = nodes
+    one, two = node, broker
     one.start()
-    two.start()
     assert one.amqp_port != two.amqp_port
+    kept = f"kept-{one.amqp_port}"
     wire = Wire(one.amqp_url)
-    wire.channel.queue_declare("kept", durable=True)
-    wire.publish(b"{}", routing_key="kept")
+    wire.channel.queue_declare(kept, durable=True)
+    wire.publish(b"{}", routing_key=kept)
     wire.close()
     port, open_outside = one.amqp_port, _answers_from_outside(one)
 
@@ -44,20 +43,17 @@ def test_two_nodes_live_side_by_side_and_one_survives_its_keeper(
 
     assert successor.amqp_port == port
     wire = Wire(successor.amqp_url)
-    assert wire.ready("kept") == 1
+    assert wire.ready(kept) == 1
     wire.close()
     assert open_outside == []
-    assert "kept" not in two.ctl("list_queues", "name")
+    assert kept not in two.ctl("list_queues", "name")
     successor.stop()
     assert not amqp_probe.speaks_amqp(LOOPBACK, port)
     assert two.is_running()
     assert list(one.folder.glob("*.process.json")) == []
 
 
-def test_a_stale_note_of_a_process_that_is_not_the_node_harms_nobody(
-    nodes: list[RabbitNode],
-) -> None:
-    node = nodes[0]
+def test_a_stale_note_of_a_process_that_is_not_the_node_harms_nobody(node: RabbitNode) -> None:
     node.folder.mkdir()
     with subprocess.Popen(["sleep", "60"]) as stranger:
         note = node.folder / "beam.process.json"
@@ -70,8 +66,7 @@ def test_a_stale_note_of_a_process_that_is_not_the_node_harms_nobody(
         stranger.kill()
 
 
-def test_a_node_that_cannot_start_says_why_and_leaves_nothing(nodes: list[RabbitNode]) -> None:
-    node = nodes[0]
+def test_a_node_that_cannot_start_says_why_and_leaves_nothing(node: RabbitNode) -> None:
     node.folder.mkdir()
     (node.folder / "advanced.config").write_text("this is no Erlang term")
 
@@ -82,16 +77,16 @@ def test_a_node_that_cannot_start_says_why_and_leaves_nothing(nodes: list[Rabbit
     assert processes.noted(node.folder / "epmd.process.json") is None
 
 
-def test_a_node_needs_its_scripts(nodes: list[RabbitNode], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_node_needs_its_scripts(node: RabbitNode, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dev.rabbitmq.find_scripts", lambda: None)
 
     with pytest.raises(NodeFailed, match="not installed"):
-        RabbitNode(nodes[0].folder).start()
+        RabbitNode(node.folder).start()
 
 
-def test_a_node_that_does_not_run_cannot_be_paused(nodes: list[RabbitNode]) -> None:
+def test_a_node_that_does_not_run_cannot_be_paused(node: RabbitNode) -> None:
     with pytest.raises(NodeFailed, match="does not run"):
-        nodes[0].pause()
+        node.pause()
 
 
 def test_an_installation_of_another_layout_is_seen_whole(tmp_path: Path) -> None:
