@@ -31,6 +31,8 @@ from dev.terminal import ensure_streams
 PROJECT = Path(__file__).resolve().parent.parent
 FAILED, CONFIGURATION, NO_TESTS = 1, 3, 5
 STOP_SECONDS = 60
+# More than CI's two cores: many a test waits for processes, a broker or a clock.
+WORKERS = 3
 # More than these are no accident of a busy machine.
 FAILURES_TRIED_AGAIN = 3
 TRIES_ALONE = 2
@@ -140,11 +142,14 @@ def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -
     report = folder / f"{database}.xml"
     environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
     environment |= {"CATALOGSITE_TEST_RUN": str(folder)}
+    if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Still not beside the sources; but hundreds of processes must not compile them anew.
+        environment.setdefault("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
     environment |= {"DATABASE_URL": url} if url else {}
     began = time.monotonic()
     notes = folder / f"{database}-notes"
     asked = (f"--junitxml={report}", f"--override-ini=cache_dir={notes}", *arguments)
-    code = _pytest("-n", "2", "--dist=worksteal", *asked, environment=environment)
+    code = _pytest("-n", str(WORKERS), "--dist=worksteal", *asked, environment=environment)
     failed = _failed(notes)
     again = ("--last-failed", f"--override-ini=cache_dir={notes}", *arguments, "-n", "0")
     tries = TRIES_ALONE if 0 < len(failed) <= FAILURES_TRIED_AGAIN else 0
