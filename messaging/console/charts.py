@@ -34,6 +34,15 @@ def bars(values: Sequence[float], *, width: int, height: int) -> list[Bar]:
     return found
 
 
+def outline(values: Sequence[float], *, width: int, height: int) -> str:
+    """The same bars as one shape, for `path`: a page of many charts is written far sooner."""
+    return "".join(
+        f"M{bar.x},{bar.y}h{bar.width}v{bar.height}h-{bar.width}z"
+        for bar in bars(values, width=width, height=height)
+        if bar.value
+    )
+
+
 def line(values: Sequence[float | None], *, top: float, width: int, height: int) -> list[str]:
     """The points of each unbroken piece of a line, for `polyline`; None interrupts it.
 

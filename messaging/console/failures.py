@@ -1,6 +1,5 @@
 """Letters by failure: one incident is one line with its trend, not ten thousand letters."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from messaging.console.charts import Bar, bars
+from messaging.console.charts import outline
 from messaging.console.rights import VIEW, needs, page
 from messaging.failure_groups import FailureGroup, failure_groups
 from messaging.inert_text import inert
@@ -29,13 +28,13 @@ _Key = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class GroupRow:
-    """A group as the page shows it; `trend` is an hour a bar."""
+    """A group as the page shows it; `trend` is the shape of an hour a bar."""
 
     group: FailureGroup
     reason: str
     place: str
     url: str
-    trend: Sequence[Bar]
+    trend: str
     of_late: int
     trend_said: str
 
@@ -46,7 +45,7 @@ def show_failures(request: HttpRequest) -> HttpResponse:
     """The largest groups, of what is open or of everything."""
     state = ALL if request.GET.get("state") == ALL else str(DeadLetter.State.OPEN)
     letters = DeadLetter.objects.all() if state == ALL else DeadLetter.objects.open()
-    groups = failure_groups(letters, most=MOST_GROUPS)
+    groups = failure_groups(state="" if state == ALL else state, most=MOST_GROUPS)
     trends = _trends(letters)
     rows = [_row(group, trends.get(_key(group), {}), state) for group in groups]
     context = {"opts": DeadLetter._meta, "rows": rows, "state": state, "most": MOST_GROUPS}
@@ -74,7 +73,7 @@ def _row(group: FailureGroup, by_hour: dict[datetime, int], state: str) -> Group
         inert(group.reason),
         inert(group.place),
         f"{reverse('admin:messaging_deadletter_changelist')}?{filters}",
-        bars(counts, width=120, height=24),
+        outline(counts, width=120, height=24),
         sum(counts),
         said % {"sum": sum(counts), "hours": TREND_HOURS, "now": counts[-1]},
     )

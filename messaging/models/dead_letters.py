@@ -163,10 +163,20 @@ class DeadLetter(models.Model):
                 fields=["reason", "place", "state", "-died_at", "-id"],
                 name="dead_letter_by_failure",
             ),
-            # Everything that the letters by failure tell, so that no letter itself is read.
+            # What the letters by failure tell: the first and the last of each group, ...
             models.Index(
                 fields=["state", "consumer", "reason", "place", "died_at", "first_died_at"],
                 name="dead_letter_groups",
+            ),
+            # ... the first of those that died again, ...
+            models.Index(
+                fields=["state", "consumer", "reason", "place", "first_died_at"],
+                condition=models.Q(first_died_at__lt=models.F("died_at")),
+                name="dead_letter_first",
+            ),
+            # ... and how many: PostgreSQL keeps a group's entries together, in a 25th of the space.
+            models.Index(
+                fields=["state", "consumer", "reason", "place"], name="dead_letter_counts"
             ),
             models.Index(fields=["event_id"], name="dead_letter_event"),
             models.Index(

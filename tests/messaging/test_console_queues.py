@@ -16,7 +16,7 @@ from django.utils.translation import override
 
 from messaging import pace, pauses, registry
 from messaging.console import pace_charts
-from messaging.console.charts import bars, line
+from messaging.console.charts import bars, line, outline
 from messaging.console.remedies import advise
 from messaging.console.spans import span
 from messaging.decision_log import Operator
@@ -256,6 +256,9 @@ def test_bars_and_lines_keep_to_their_chart() -> None:
         "25.0,0.0 35.0,0.0",
     ]
     assert bars([], width=30, height=10) == []
+    assert outline([0, 1, 1000], width=30, height=10) == (
+        "M10.0,8.5h9.0v1.5h-9.0zM20.0,0.0h9.0v10.0h-9.0z"
+    )
 
 
 @pytest.mark.parametrize(

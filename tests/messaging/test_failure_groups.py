@@ -1,7 +1,10 @@
 """Letters by what made them: the place in our own code, the groups, and the table of the status."""
 
 import io
-from datetime import UTC, datetime
+import random
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -83,7 +86,7 @@ def test_open_letters_are_grouped_by_failure_the_largest_first() -> None:
     died(published(), consumer="audit", reason="Busy")
     DeadLetter.objects.filter(pk=died(published("article-9")).pk).update(state="resolved")
 
-    groups = failure_groups.failure_groups(DeadLetter.objects.open())
+    groups = failure_groups.failure_groups(state="open")
 
     assert groups[0] == FailureGroup("catalog", "Busy", "", 2, FIRST, LAST)
     assert [(group.consumer, group.letters) for group in groups] == [("catalog", 2), ("audit", 1)]
@@ -96,9 +99,55 @@ def test_letters_of_every_state_are_one_group() -> None:
         DeadLetter.objects.filter(pk=letter.pk).update(state=state)
     died(published("article-9"), reason="Other", at=FIRST)
 
-    groups = failure_groups.failure_groups(DeadLetter.objects.all(), most=1)
+    groups = failure_groups.failure_groups(most=1)
 
     assert groups == [FailureGroup("catalog", "Busy", "", 3, FIRST, LAST)]
+
+
+@pytest.mark.django_db
+def test_groups_are_those_of_a_plain_look_at_all_letters(
+    monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    chance = random.Random(random.random())  # pytest-randomly tells its seed
+    letters = []
+    for number in range(60):
+        first = FIRST + timedelta(hours=chance.randrange(1000))
+        letters.append(
+            DeadLetter(
+                consumer=chance.choice(("audit", "catalog")),
+                state=chance.choice(DeadLetter.State.values),
+                reason=chance.choice(("Busy", "busy", "Bu sy", "Ж")),
+                place=chance.choice(("", "a.py, one", "a.py, One")),
+                first_died_at=first,
+                died_at=first + timedelta(hours=chance.choice((0, 0, 1, 500))),
+                body=b"",
+                body_sha256=number.to_bytes(32, "big"),
+                body_size=0,
+                header_table=b"",
+            )
+        )
+    DeadLetter.objects.bulk_create(letters)
+
+    for state in ("", *DeadLetter.State.values):
+        plain: dict[tuple[str, str, str], list[DeadLetter]] = defaultdict(list)
+        for letter in letters:
+            if state in ("", letter.state):
+                plain[letter.consumer, letter.reason, letter.place].append(letter)
+        expected = [
+            FailureGroup(
+                *key,
+                len(alike),
+                min(letter.first_died_at for letter in alike),
+                max(letter.died_at for letter in alike),
+            )
+            for key, alike in sorted(plain.items(), key=lambda item: (-len(item[1]), item[0]))
+        ]
+
+        with django_assert_num_queries(2):
+            assert failure_groups.failure_groups(state=state, most=100) == expected
+        with monkeypatch.context() as patched:
+            patched.setattr(failure_groups, "_members", lambda _state, *, most: [0] * most)
+            assert failure_groups.failure_groups(state=state, most=100) == expected
 
 
 def test_groups_are_none_where_the_database_is_away() -> None:
@@ -148,7 +197,7 @@ def test_what_could_not_be_read_is_grouped_by_what_was_wrong_with_it() -> None:
         died(body, reason="UnsupportedEvent", attempt=0)
     died(b"{}" * 200_000, reason="MalformedEvent", attempt=0)
 
-    groups = failure_groups.failure_groups(DeadLetter.objects.open())
+    groups = failure_groups.failure_groups(state="open")
 
     assert {group.place: group.letters for group in groups} == {
         "not JSON: Expecting value at character …": 2,
