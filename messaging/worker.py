@@ -6,15 +6,15 @@ after the ack the database alone. What failed stays with the broker until a copy
 or dead queue is confirmed (see `handover`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
 from messaging import attempts, inbox
 from messaging.broker.session import Session
 from messaging.broker.topology import Topology
-from messaging.broker.wire import Delivery
 from messaging.database_turns import DatabaseTurns
 from messaging.effects import Refusals
 from messaging.envelope import Event
@@ -25,6 +25,7 @@ from messaging.outcome_log import tell_failure, tell_handled
 from messaging.pauses import LOOK_SECONDS, PauseWatch, serve_between_pauses
 from messaging.process import DONE, FAILED, Lifetime
 from messaging.reading import Readable, read
+from messaging.reading_ahead import ReadingAhead
 from messaging.registry import Consumer, Outcome
 from messaging.suspects import Suspects
 from messaging.unhandled import Unhandled
@@ -83,7 +84,8 @@ class Worker:
         """Until stopped, or with `once` done; True where a pause began before that."""
         queue = self._topology.main(self._consumer.name)
         handover = Handover(self._consumer, self._topology, session, self._suspects)
-        session.consume(queue, prefetch=self._prefetch)
+        ahead = ReadingAhead(partial(read, simulate_temporary=self._simulate_temporary))
+        session.consume(queue, prefetch=self._prefetch, on_arrival=ahead.arrived)
         log.info("consuming", consumer=self._consumer.name, queue=queue, prefetch=self._prefetch)
         while not self._lifetime.stopping:
             if self._pause.holds():
@@ -99,7 +101,7 @@ class Worker:
                 self._finish(session, [], taken)
             deliveries = session.take(self._batch_limit, limit_bytes=MAX_BATCH_BYTES)
             if deliveries:
-                self._handle(session, handover, deliveries)
+                self._handle(session, handover, map(ahead.read, deliveries))
             elif self._once and self._is_finished(session, handover, queue):
                 self._exit_code = FAILED if handover.refused else DONE
                 break
@@ -111,13 +113,15 @@ class Worker:
         looks = (session.ready_count(queue) for _ in range(EMPTY_LOOKS))
         return not any(looks) and not session.has_arrived()
 
-    def _handle(self, session: Session, handover: Handover, deliveries: Sequence[Delivery]) -> None:
+    def _handle(
+        self, session: Session, handover: Handover, deliveries: Iterable[Readable | Unhandled]
+    ) -> None:
         handled: list[Handled] = []
         readable: list[Readable] = []
         unreadable: list[Unhandled] = []
         failed: list[Unhandled] = []
         for delivery in deliveries:
-            match read(delivery, simulate_temporary=self._simulate_temporary):
+            match delivery:
                 case Readable() as sound:
                     readable.append(sound)
                 case Unhandled(event=Event(), attempt=int()) as simulated:

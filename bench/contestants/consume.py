@@ -25,10 +25,12 @@ def prepare(
     from messaging.broker.session import Session
     from messaging.broker.sessions import topology
     from messaging.errors import PermanentError
+    from messaging.management.running import spare_the_collector
     from messaging.process import Lifetime
     from messaging.worker import Worker
 
     connection.ensure_connection()
+    spare_the_collector()
     one = registry.consumer(consumer)
     if failing:
         refused = frozenset(failing)

@@ -12,10 +12,12 @@ def prepare(*, count: int) -> Callable[[], Done]:
     from django.db import DEFAULT_DB_ALIAS, connection
 
     from messaging.broker.sessions import topology
+    from messaging.management.running import spare_the_collector
     from messaging.process import DONE, Lifetime
     from messaging.relay import Relay
 
     connection.ensure_connection()
+    spare_the_collector()
 
     def work() -> Done:
         with Lifetime() as lifetime:

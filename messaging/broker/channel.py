@@ -40,7 +40,7 @@ class Listener:
     ready: Callable[[], None]
     reopening: Callable[[], None]
     failed: Callable[[DeliveryError], None]
-    delivered: Callable[[wire.Delivery], None]
+    delivered: Callable[[Sequence[wire.Delivery]], None]
     batch_done: Callable[[], None]
     blocked: Callable[[bool], None]
 
@@ -61,6 +61,7 @@ class ConfirmedChannel:
         self._connection: SelectConnection | None = None
         self._channel: Channel | None = None
         self._queues: dict[str, str] = {}  # by the tag of the subscription
+        self._arrived: list[wire.Delivery] = []
         self._ready = False
         self._consumes = False
         self.body_max_bytes = 0
@@ -119,11 +120,14 @@ class ConfirmedChannel:
             )
 
     def count(self, queue: str, reply: Callable[[int], None]) -> None:
-        """Ask how many messages are ready in the queue."""
+        """Ask how many messages are ready in the queue; `delivered` hears of the others first."""
+
+        def answer(frame: "pika.frame.Method[pika.spec.Queue.DeclareOk]") -> None:
+            self._tell_arrived()
+            reply(frame.method.message_count)
+
         if self._channel is not None and self._channel.is_open:
-            self._channel.queue_declare(
-                queue, passive=True, callback=lambda frame: reply(frame.method.message_count)
-            )
+            self._channel.queue_declare(queue, passive=True, callback=answer)
 
     def depths(self, queues: Sequence[str], reply: Callable[[Found], None]) -> None:
         """Ask how many messages are ready in each."""
@@ -187,13 +191,21 @@ class ConfirmedChannel:
 
     def _delivered(
         self,
-        _channel: Channel,
+        channel: Channel,
         method: pika.spec.Basic.Deliver,
         properties: pika.BasicProperties,
         body: bytes,
     ) -> None:
+        if not self._arrived:
+            # In the next turn of the loop: with all that one read of the socket brought.
+            channel.connection.ioloop.add_callback(self._tell_arrived)
         queue = self._queues.get(method.consumer_tag, "")
-        self._listener.delivered(wire.delivery(method, properties, body, queue=queue))
+        self._arrived.append(wire.delivery(method, properties, body, queue=queue))
+
+    def _tell_arrived(self) -> None:
+        arrived, self._arrived = self._arrived, []
+        if arrived:
+            self._listener.delivered(arrived)
 
     def _cancelled(self, frame: "pika.frame.Method[pika.spec.Basic.Cancel]") -> None:
         # A node of a cluster that goes down cancels too: ask whether the queue is there.

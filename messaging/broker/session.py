@@ -45,6 +45,7 @@ class Session:
         self._ready = False
         self._linger_until: float | None = None
         self._unacked = Unacked()
+        self._on_arrival: Callable[[Sequence[Delivery]], None] | None = None
         self._counts: deque[int] = deque()
         self._depths: Found | None = None
         self._channel = ConfirmedChannel(
@@ -128,8 +129,19 @@ class Session:
         self.did_work |= any(result.verdict is Verdict.CONFIRMED for result in results)
         return results
 
-    def consume(self, queue: str, *, prefetch: int) -> None:
-        """Subscribe; what is delivered waits, at most `prefetch` messages, until taken."""
+    def consume(
+        self,
+        queue: str,
+        *,
+        prefetch: int,
+        on_arrival: Callable[[Sequence[Delivery]], None] | None = None,
+    ) -> None:
+        """Subscribe; what is delivered waits, at most `prefetch` messages, until taken.
+
+        `on_arrival` sees all of it in the broker's thread, before it can be taken; it must be
+        quick and raise nothing. There is one for a session.
+        """
+        self._on_arrival = on_arrival
         self._loop.call(lambda: self._channel.consume(queue, prefetch))
 
     def has_arrived(self) -> bool:
@@ -240,8 +252,11 @@ class Session:
         self.failure = error
         self._lifetime.wake()
 
-    def _on_delivered(self, delivery: Delivery) -> None:
-        self._unacked.arrived(delivery)
+    def _on_delivered(self, deliveries: Sequence[Delivery]) -> None:
+        if self._on_arrival:
+            self._on_arrival(deliveries)
+        for delivery in deliveries:
+            self._unacked.arrived(delivery)
         self._lifetime.wake()
 
     def _on_blocked(self, blocked: bool) -> None:

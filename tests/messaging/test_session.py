@@ -23,7 +23,7 @@ from messaging.broker import session as session_module
 from messaging.broker.confirms import Verdict
 from messaging.broker.session import Session
 from messaging.broker.sessions import topology
-from messaging.broker.wire import Message
+from messaging.broker.wire import Delivery, Message
 from messaging.errors import BrokerUnavailable, ConfigurationError
 from messaging.process import Lifetime
 from tests.eventually import PATIENCE_SECONDS, eventually
@@ -245,6 +245,24 @@ def test_a_consuming_session_ends_when_the_broker_closes_its_channel(namespace: 
 
         assert verdicts == [Verdict.SUSPECT]
         assert_ends(session, because="406")
+
+
+def test_what_arrives_is_seen_in_order_before_it_can_be_taken_and_before_the_rest_is_counted(
+    namespace: str,
+) -> None:
+    bodies = [b"%d" % number for number in range(300)]
+    seen: list[Delivery] = []
+    with a_session() as session:
+        send(session, *(message(body=body) for body in bodies))
+        session.consume(main_queue(), prefetch=1000, on_arrival=seen.extend)
+        left = session.ready_count(main_queue())
+        arrived = len(seen)
+        taken = session.take(1000, limit_bytes=10**9)
+
+        assert left is not None
+        assert arrived + left >= len(bodies)  # more may have come since they were counted
+        assert seen[: len(taken)] == taken
+        assert [each.body for each in taken] == bodies[: len(taken)]
 
 
 def test_a_subscription_that_ends_while_its_queue_stands_is_taken_up_by_another_session(

@@ -91,8 +91,10 @@ class ModelSession:
         self._queue = ""
         self._prefetch = 0
 
-    def consume(self, queue: str, *, prefetch: int) -> None:
-        self._queue, self._prefetch = queue, prefetch
+    def consume(
+        self, queue: str, *, prefetch: int, on_arrival: Callable[[Sequence[Delivery]], None]
+    ) -> None:
+        self._queue, self._prefetch, self._on_arrival = queue, prefetch, on_arrival
 
     def wait(self, ready: Callable[[], object], _seconds: float | None) -> bool:
         return bool(ready())
@@ -114,6 +116,7 @@ class ModelSession:
             self._tag += 1
             self._unacked[self._tag] = letter
             taken.append(_delivery(self._tag, letter))
+        self._on_arrival(taken)
         return taken
 
     def ack(self, deliveries: Sequence[Delivery]) -> None:
