@@ -109,13 +109,11 @@ class LetterAdmin(ReadOnlyAdmin):
         if reach is None or not search_term:
             return queryset, False
         letters: Any = self.get_queryset(request)
-        if not reach.text:
-            return reach.letters(letters), False
-        # Read once, not for the count and for the page.
-        found = reach.letters(DeadLetter.objects.order_by(*self.ordering))
-        ids = list(found.values_list("pk", flat=True))
-        setattr(request, _FOUND, ids)
-        return letters.filter(pk__in=ids), False
+        if reach.text:
+            # Read once, not for the count and for the page.
+            found = reach.letters(DeadLetter.objects.order_by(*self.ordering))
+            setattr(request, _FOUND, list(found.values_list("pk", flat=True)))
+        return reach.letters(letters), False
 
     def get_paginator(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
         found = getattr(request, _FOUND, None)
