@@ -19,10 +19,16 @@ from importlib import import_module
 from typing import Any
 
 LIBRARIES = (
+    "csp.apps",
+    "django.conf.urls.i18n",
     "django.contrib.admin",
+    "django.contrib.auth.apps",
     "django.contrib.auth.hashers",
+    "django.contrib.contenttypes.apps",
     "django.contrib.messages.middleware",
+    "django.contrib.sessions.middleware",
     "django.core.management",
+    "django.core.management.commands.migrate",
     "django.core.serializers.json",
     "django.core.handlers.wsgi",
     "django.db.backends.sqlite3.base",
@@ -33,16 +39,21 @@ LIBRARIES = (
     "django.template.defaulttags",
     "django.utils.log",
     "django.views.generic",
+    "django_htmx.middleware",
     "environ",
     "markdown_it",
     "mdit_py_plugins.footnote",
+    "msgspec",
+    "nh3",
     "pika",
     "psycopg",
     "psycopg.types.json",
     "rich.console",
     "rich.traceback",
     "structlog",
+    "urllib.request",
     "whitenoise.middleware",
+    "xml.sax.saxutils",
 )
 LENGTH_BYTES = 8
 # Standard input, output and error of the command, and where its number and its end are told.
