@@ -140,12 +140,7 @@ def _run_both(arguments: list[str], *, with_postgres: bool) -> list[Result]:
 def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -> Result:
     print(f"--- {database}", flush=True)
     report = folder / f"{database}.xml"
-    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    environment |= {"CATALOGSITE_TEST_RUN": str(folder)}
-    if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
-        # Still not beside the sources; but hundreds of processes must not compile them anew.
-        environment.setdefault("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
-    environment |= {"DATABASE_URL": url} if url else {}
+    environment = _environment(url, folder=folder)
     began = time.monotonic()
     notes = folder / f"{database}-notes"
     asked = (f"--junitxml={report}", f"--override-ini=cache_dir={notes}", *arguments)
@@ -159,6 +154,15 @@ def _run_suite(database: str, url: str, *, folder: Path, arguments: list[str]) -
         tries -= 1
     only_alone = tuple(failed) if failed and code == 0 else ()
     return Result(database, code, _counts(report), time.monotonic() - began, only_alone)
+
+
+def _environment(url: str, *, folder: Path) -> dict[str, str]:
+    environment = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    if environment.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Still not beside the sources; but hundreds of processes must not compile them anew.
+        environment.setdefault("PYTHONPYCACHEPREFIX", str(folder / "bytecode"))
+    environment |= {"CATALOGSITE_TEST_RUN": str(folder)}
+    return environment | ({"DATABASE_URL": url} if url else {})
 
 
 def _pytest(*arguments: str, environment: Mapping[str, str]) -> int:

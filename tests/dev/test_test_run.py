@@ -79,3 +79,15 @@ def test_many_failures_are_no_accident_and_are_not_run_again(
 
     assert (result.code, result.only_alone) == (test_run.FAILED, ())
     assert "again and alone" not in capfd.readouterr().out
+
+
+def test_where_no_bytecode_may_lie_beside_the_sources_the_run_keeps_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
+
+    environment = test_run._environment("", folder=tmp_path)
+
+    assert "PYTHONDONTWRITEBYTECODE" not in environment
+    assert environment["PYTHONPYCACHEPREFIX"] == str(tmp_path / "bytecode")
