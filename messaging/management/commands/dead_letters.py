@@ -6,11 +6,10 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, Error
-from rich.console import Console
 
 from messaging import dead_letters, letter_documents
 from messaging.corrections import Problem, correct, problems
@@ -32,6 +31,7 @@ from messaging.management.letter_options import (
     selection,
 )
 from messaging.management.plain_failures import plain_failures
+from messaging.management.tables import TableConsole
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
 from messaging.patient_transactions import in_one_transaction
 
@@ -109,14 +109,12 @@ class Command(BaseCommand):
     def _list(self, wanted: Selection, *, as_json: bool) -> None:
         letters = wanted.letters(DeadLetter.objects.all()).without_payload()
         if not as_json:
-            out = cast(IO[str], self.stdout._out)
-            width = None if self.stdout.isatty() else 200
             shown = list(letters[:SHOWN_LETTERS])
             if not shown:
                 self.stdout.write("No letter matches.")
                 return
             table = letter_pages.letters_table(shown)
-            Console(file=out, width=width, markup=False, highlight=False).print(table)
+            TableConsole(self.stdout).print(table)
             if len(letters[SHOWN_LETTERS : SHOWN_LETTERS + 1]):
                 self.stderr.write(f"Only the latest {SHOWN_LETTERS} are shown: filter, or --json.")
             return

@@ -3,7 +3,8 @@
 import json
 import sys
 from collections.abc import Sequence
-from typing import IO, Any, cast
+from contextlib import suppress
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.text import Text
 
 from messaging.failure_groups import FailureGroup, open_groups
 from messaging.inert_text import inert
+from messaging.management.tables import TableConsole
 from messaging.process import FAILED
 from messaging.status import DeliveryStatus, read_status
 
@@ -24,14 +26,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         status = read_status()
-        if options["json"]:
-            self.stdout.write(json.dumps(status.as_json()))
-        else:
-            terminal = self.stdout.isatty()
-            out = cast(IO[str], self.stdout._out)
-            # A pipe has no width of its own; names must stay whole in it.
-            groups = open_groups() if status.dead_letters_open else []
-            _print_tables(status, groups, Console(file=out, width=None if terminal else 200))
+        with suppress(BrokenPipeError):  # who has read enough still gets the exit code
+            if options["json"]:
+                self.stdout.write(json.dumps(status.as_json()))
+            else:
+                groups = open_groups() if status.dead_letters_open else []
+                _print_tables(status, groups, TableConsole(self.stdout))
         if not status.healthy:
             sys.exit(FAILED)
 
@@ -43,7 +43,7 @@ def _print_tables(status: DeliveryStatus, groups: Sequence[FailureGroup], consol
     if groups:
         console.print(_failure_table(groups))
     for problem in status.problems:
-        console.print(f"[!] {problem}", style="red", markup=False, highlight=False)
+        console.print(f"[!] {problem}", style="red")
     if status.healthy:
         console.print("Healthy.", style="green")
 
