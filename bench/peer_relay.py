@@ -30,8 +30,10 @@ LIMIT_SECONDS = 120
 _SUCCEEDED = "SELECT COUNT(*) FROM published WHERE status = 2"
 
 
-def peer_contestant(stage: Stage, report: Report, facts: Sequence[Fact]) -> list[Contestant]:
-    """It, or nothing where it cannot be installed; the report then says so."""
+def peer_contestants(
+    stage: Stage, report: Report, facts: Sequence[Fact], queue_types: Sequence[str]
+) -> list[Contestant]:
+    """One for each queue type, or none where it cannot be installed; the report then says so."""
     try:
         python = python_of("outbox_pattern")
         node = StompNode(stage.folder / "stomp-broker")
@@ -41,7 +43,17 @@ def peer_contestant(stage: Stage, report: Report, facts: Sequence[Fact]) -> list
         report.add_table("Peers that could not be measured", ["peer", "why"], [[NAME, str(error)]])
         return []
     file = write_facts(facts, stage.folder / "peer-facts.jsonl")
-    return [Contestant(NAME, _turn(stage, report, node, python, facts, file), LACKS)]
+    return [
+        Contestant(
+            name_on(queue_type), _turn(stage, report, node, python, facts, file, queue_type), LACKS
+        )
+        for queue_type in queue_types
+    ]
+
+
+def name_on(queue_type: str) -> str:
+    """Of the contestant whose messages go to queues of that type."""
+    return f"{NAME}, {queue_type}"
 
 
 def _turn(
@@ -51,6 +63,7 @@ def _turn(
     python: Path,
     facts: Sequence[Fact],
     file: Path,
+    queue_type: str,
 ) -> Callable[[], Sample]:
     folder = PEERS / "outbox_pattern"
 
@@ -65,7 +78,11 @@ def _turn(
     def turn() -> Sample:
         with stage.database("PostgreSQL") as url:
             environment = stage.environment(
-                url, AMQP_URL=node.amqp_url, STOMP_PORT=str(node.stomp_port), PYTHONPATH=str(PEERS)
+                url,
+                AMQP_URL=node.amqp_url,
+                STOMP_PORT=str(node.stomp_port),
+                PYTHONPATH=str(PEERS),
+                DELIVERY_QUEUE_TYPE=queue_type,
             )
             call(environment, "migrate", "--verbosity=0")
             call(environment, "fill", str(file))

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from bench import child, peer_relay
+from bench import child
 from bench.database import Database, fill_outbox
 from bench.facts import Fact, make_facts, write_facts
 from bench.figures import Sample, ratio
-from bench.peer_relay import peer_contestant
+from bench.peer_relay import name_on, peer_contestants
 from bench.report import Report
 from bench.runner import Options, choose_databases, run
 from bench.stage import Kind, Stage
@@ -103,7 +103,7 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
         Contestant(f"naive loop, {kind}", partial(turns.naive, kind), "") for kind in options.kinds
     ]
     if not options.given.no_peers:
-        contestants += peer_contestant(stage, report, turns.some)
+        contestants += peer_contestants(stage, report, turns.some, queue_types)
     samples = take_turns(contestants, rounds=options.rounds)
     remarks = {each.name: each.remark for each in contestants}
     report.add_rates("Outbox rows a second to the broker", samples, notes=remarks)
@@ -116,9 +116,10 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
     for kind in options.kinds:
         gain = ratio(rates[_product(kind, "classic")], rates[f"naive loop, {kind}"])
         report.at_least(f"times the naive loop, {kind}", gain.median, 10)
-    if peer_relay.NAME in rates:
-        gain = ratio(rates[_product("PostgreSQL", "classic")], rates[peer_relay.NAME])
-        report.at_least("times django-outbox-pattern", gain.median, 10)
+    for queue_type in queue_types:
+        if name_on(queue_type) in rates:
+            gain = ratio(rates[_product("PostgreSQL", queue_type)], rates[name_on(queue_type)])
+            report.at_least(f"times django-outbox-pattern, {queue_type}", gain.median, 10)
 
 
 def _product(kind: Kind, queue_type: str) -> str:
