@@ -45,8 +45,8 @@ def _relay() -> None:
     from django.db import DEFAULT_DB_ALIAS
 
     from messaging.broker.sessions import topology
-    from messaging.process import Lifetime
-    from messaging.relay import Relay
+    from messaging.running.process import Lifetime
+    from messaging.sending.relay import Relay
 
     with Lifetime() as lifetime:
         threading.Timer(1.5, lifetime.stop).start()
@@ -57,8 +57,9 @@ def _consume(bodies: Sequence[bytes]) -> None:
     """Apply new facts, then the same again; all of it is rolled back, to be explained as new."""
     from django.db import transaction
 
-    from messaging import inbox, registry
+    from messaging import registry
     from messaging.envelope import decode
+    from messaging.handling import inbox
 
     events = [decode(body, registry.event_types()) for body in bodies]
     with transaction.atomic():

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from django.core.management.base import CommandError
 
-from messaging.exit_codes import FAILED
+from messaging.running.exit_codes import FAILED
 
 
 class CommandOutput:

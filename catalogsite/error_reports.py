@@ -14,7 +14,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
-from messaging.screening import screen
+from messaging.running.screening import screen
 
 
 class ErrorReportFilter(SafeExceptionReporterFilter):

@@ -6,8 +6,8 @@ from gunicorn.glogging import Logger
 
 
 class GunicornLogs(Logger):  # type: ignore[misc]  # untyped
-    """Leaves form and place of a record to messaging.logs, except where an operator has asked
-    gunicorn for a file of its own (`--error-logfile`, `--access-logfile`)."""
+    """Leaves form and place of a record to messaging.running.logs, except where an operator has
+    asked gunicorn for a file of its own (`--error-logfile`, `--access-logfile`)."""
 
     def setup(self, cfg: Any) -> None:
         super().setup(cfg)

@@ -1,4 +1,4 @@
-"""Which strings of the settings are secret, for messaging.screening to look for."""
+"""Which strings of the settings are secret, for messaging.running.screening to look for."""
 
 from collections.abc import Mapping
 from typing import Any

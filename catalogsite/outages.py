@@ -13,9 +13,9 @@ from django.template.loader import get_template
 from django.views import defaults
 
 from catalogsite import stale_forms
-from messaging.database_errors import is_busy, kind_of
-from messaging.error_texts import sanitised
 from messaging.errors import OutageError
+from messaging.running.error_texts import sanitised
+from messaging.storing.database_errors import is_busy, kind_of
 
 log = structlog.get_logger(__name__)
 

@@ -2,7 +2,7 @@
 
 Importing takes a second of work and Python's own way out a quarter of one, on a busy machine many
 seconds, and nobody watches over them. Between the two the command takes the signals itself
-(messaging.process.Lifetime). Imports as little as it can: it runs before all the rest.
+(messaging.running.process.Lifetime). Imports as little as it can: it runs before all the rest.
 """
 
 import os

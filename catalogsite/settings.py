@@ -29,7 +29,7 @@ LOG_LEVEL = env.choice(
     choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"],
     any_case=True,
 )
-LOGGING_CONFIG = "messaging.logs.configure"
+LOGGING_CONFIG = "messaging.running.logs.configure"
 LOGGING = {"format": LOG_FORMAT, "level": LOG_LEVEL}
 
 # --- the database ------------------------------------------------------------------------
@@ -125,7 +125,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # Before whatever asks for a host name, a session or a language: a probe has none.
-    "messaging.health.answer_probes",
+    "messaging.operating.health.answer_probes",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -28,11 +28,11 @@ def read_settings(*, serves_pages: bool, exit_code: int = WRONG_SETTING) -> None
 
 
 def set_up_logging() -> None:
-    """Send all that this process says about itself through messaging.logs."""
+    """Send all that this process says about itself through messaging.running.logs."""
     from django.conf import settings
     from django.utils.log import configure_logging
 
-    from messaging.logs import take_over_process
+    from messaging.running.logs import take_over_process
 
     configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
     take_over_process()

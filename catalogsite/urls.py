@@ -1,4 +1,6 @@
-"""Which room answers which path. `/healthz` and `/readyz` are answered before: messaging.health."""
+"""Which room answers which path. `/healthz` and `/readyz` are answered before any of them:
+see messaging.operating.health.
+"""
 
 from django.contrib import admin
 from django.contrib.auth import views as auth

@@ -17,12 +17,13 @@ from materials import actions, schedules
 from materials.catalog.models import CatalogEntry
 from materials.importing import import_folder
 from materials.models import Material, Revision, Schedule
-from messaging import attempts, inbox, registry
-from messaging.arrivals import read_arrival
+from messaging import registry
 from messaging.broker.wire import Delivery
 from messaging.envelope import Event, decode
 from messaging.errors import FactConflict, TransientError
-from messaging.letter_intake import take_in
+from messaging.handling import attempts, inbox
+from messaging.letters.arrivals import read_arrival
+from messaging.letters.intake import take_in
 from messaging.models import FailedAttempt, InboxReceipt, OutboxMessage
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"

@@ -128,7 +128,7 @@ def publish(
 ) -> Revision:
     """Publish the draft as the next revision, with its event in the outbox.
 
-    `bulk`: as one of many, behind what somebody waits for (messaging.due_rows).
+    `bulk`: as one of many, behind what somebody waits for (messaging.sending.due_rows).
     `comes_back`: also where it is withdrawn; else that raises NotPublished.
     Raises NothingChanged where exactly this content is published already (so the second of two
     clicks is refused), DraftChanged where `version` is given and not the draft's,

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.db.models.functions import Now
 
-from messaging import pauses, registry
+from messaging import registry
 from messaging.broker.inspection import QueueDepth, inspect_queues
 from messaging.broker.sessions import topology
 from messaging.errors import DeliveryError
 from messaging.models import Pause, RelayLease
+from messaging.operating import pauses
 
 KEPT_SECONDS = 3.0
 BROKER_LIMIT_SECONDS = 1.0

@@ -12,7 +12,7 @@ from materials.guard import needs
 from materials.list_pages import page_of
 from materials.listing import Selection, choices
 from materials.models import Material, Schedule
-from messaging import pauses
+from messaging.operating import pauses
 
 
 @require_safe

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from materials.models import Material, is_material_id
 from materials.refusals import TryAgain, UnknownMaterial
-from messaging.database_errors import is_busy
+from messaging.storing.database_errors import is_busy
 
 
 @contextmanager

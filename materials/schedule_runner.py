@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from materials import schedules
 from materials.models import Schedule
-from messaging.database_turns import DatabaseTurns
-from messaging.process import DONE, FAILED, Lifetime
+from messaging.running.process import DONE, FAILED, Lifetime
+from messaging.storing.database_turns import DatabaseTurns
 
 log = structlog.get_logger(__name__)
 

@@ -16,10 +16,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from materials.holdups import Look
-from messaging import pauses
 from messaging.envelope import MAX_ATTEMPT
-from messaging.inert_text import inert
 from messaging.models import DeadLetter, InboxReceipt, OutboxMessage, Pause
+from messaging.operating import pauses
+from messaging.running.inert_text import inert
 
 LATE_AFTER = timedelta(seconds=2)
 

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_safe
 from materials.delivery import Journey, journeys
 from materials.guard import needs
 from materials.models import Material, Schedule
-from messaging import pauses
 from messaging.models import Pause
+from messaging.operating import pauses
 
 PAGE_SIZE = 50
 

@@ -20,7 +20,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from messaging import parked_rows, registry
+from messaging import registry
 from messaging.console.batches import BatchAdmin
 from messaging.console.letters import LetterAdmin
 from messaging.console.lists import ConsoleList, fact, short_error, short_id
@@ -39,6 +39,7 @@ from messaging.models import (
     RelayLease,
 )
 from messaging.read_only_admin import CappedPaginator, FactAdmin, ReadOnlyAdmin, preview
+from messaging.sending import parked_rows
 
 HISTORY_LINES_AT_ONCE = 500
 

@@ -16,10 +16,10 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from messaging.errors import InvalidAttempt, MalformedEvent, UnsupportedEvent
-from messaging.event_fields import Envelope
-from messaging.event_ids import new_event_id
-from messaging.event_times import read_time, write_time
-from messaging.json_strict import MAX_BODY_BYTES, parse, quote, without
+from messaging.event.fields import Envelope
+from messaging.event.ids import new_event_id
+from messaging.event.json_strict import MAX_BODY_BYTES, parse, quote, without
+from messaging.event.times import read_time, write_time
 
 __all__ = [
     "MAX_ATTEMPT",

@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from messaging.inert_text import inert, inert_block
+from messaging.running.inert_text import inert, inert_block
 
 if TYPE_CHECKING:
     AnyPaginator = Paginator[Any]

@@ -25,9 +25,9 @@ def prepare(
     from messaging.broker.session import Session
     from messaging.broker.sessions import topology
     from messaging.errors import PermanentError
+    from messaging.handling.worker import Worker
     from messaging.management.running import spare_the_collector
-    from messaging.process import Lifetime
-    from messaging.worker import Worker
+    from messaging.running.process import Lifetime
 
     connection.ensure_connection()
     spare_the_collector()

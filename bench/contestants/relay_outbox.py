@@ -13,8 +13,8 @@ def prepare(*, count: int) -> Callable[[], Done]:
 
     from messaging.broker.sessions import topology
     from messaging.management.running import spare_the_collector
-    from messaging.process import DONE, Lifetime
-    from messaging.relay import Relay
+    from messaging.running.process import DONE, Lifetime
+    from messaging.sending.relay import Relay
 
     connection.ensure_connection()
     spare_the_collector()

@@ -9,7 +9,7 @@ from materials.management.ending import database_faults_told, stop_signals
 from materials.models import Revision
 from materials.patience import patiently
 from materials.refusals import ActionRefused
-from messaging.exit_codes import FAILED
+from messaging.running.exit_codes import FAILED
 
 
 def act_on_each(

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from django.core.management.base import CommandError
 from django.db import Error
 
-from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
-from messaging.exit_codes import FAILED, MISCONFIGURED
-from messaging.process import Lifetime
+from messaging.running.exit_codes import FAILED, MISCONFIGURED
+from messaging.running.process import Lifetime
+from messaging.storing.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
 
 
 @contextmanager

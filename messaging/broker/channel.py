@@ -273,7 +273,7 @@ def _write(connection: SelectConnection, frames: Sequence[bytes]) -> None:
     """One write for a whole batch: 12-35 % more messages a second than one write a frame.
 
     `_output_marshaled_frames` is pika's own and has no public twin that takes ready frames;
-    pika is pinned, and `tests/messaging/test_session.py` watches over this call.
+    pika is pinned, and `tests/messaging/broker/test_session.py` watches over this call.
     """
     if frames:  # pika ends the connection over an empty write
         connection._output_marshaled_frames([b"".join(frames)])

@@ -16,7 +16,7 @@ from messaging.broker.depths import is_gone
 from messaging.broker.loop import BrokerLoop
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
-from messaging.process import Lifetime
+from messaging.running.process import Lifetime
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from messaging.broker.topology import Topology
 from messaging.broker.unacked import Unacked
 from messaging.broker.wire import Delivery, Message
 from messaging.errors import BrokerUnavailable, DeliveryError
-from messaging.process import Lifetime
+from messaging.running.process import Lifetime
 
 log = structlog.get_logger(__name__)
 

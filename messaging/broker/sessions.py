@@ -13,7 +13,7 @@ from messaging import registry
 from messaging.broker.session import Session
 from messaging.broker.topology import Topology
 from messaging.errors import BrokerUnavailable
-from messaging.process import LONGEST_PAUSE_SECONDS, Backoff, Lifetime
+from messaging.running.process import LONGEST_PAUSE_SECONDS, Backoff, Lifetime
 
 log = structlog.get_logger(__name__)
 

@@ -14,16 +14,16 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from messaging import letter_batches
 from messaging.console.deciding import BATCH_URL, LONGEST_NOTE
 from messaging.console.filters import described
 from messaging.console.lists import ConsoleList
 from messaging.console.rights import VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.errors import TransientError
-from messaging.inert_text import inert
+from messaging.letters import batches
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
 from messaging.read_only_admin import ReadOnlyAdmin, as_row_id
+from messaging.running.inert_text import inert
 
 
 class BatchAdmin(ConsoleList, ReadOnlyAdmin):
@@ -82,7 +82,7 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
         "took": span(seconds),
         "left": span(left / pace) if pace else "",
         "refusals": [(letter_id, inert(why)) for letter_id, why in batch.refusals],
-        "may_cancel": request.user.has_perm(letter_batches.RIGHTS.get(batch.action, VIEW)),
+        "may_cancel": request.user.has_perm(batches.RIGHTS.get(batch.action, VIEW)),
         "letters_meta": DeadLetter._meta,
     }
     title = gettext("Large action %d") % batch.pk
@@ -94,10 +94,10 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
 def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
     """Stop the rest; needs the right to the action itself."""
     batch = _find(str(batch_id))
-    require(request, letter_batches.RIGHTS.get(batch.action, VIEW))
+    require(request, batches.RIGHTS.get(batch.action, VIEW))
     try:
         note = request.POST.get("note", "").strip()[:LONGEST_NOTE]
-        if letter_batches.cancel(batch.pk, operator=operator_of(request), note=note):
+        if batches.cancel(batch.pk, operator=operator_of(request), note=note):
             messages.success(request, gettext("Cancelled. What is done stays done."))
         else:
             messages.info(request, gettext("It had ended already."))
@@ -116,8 +116,8 @@ def _find(text: str) -> OperatorBatch:
 
 
 def _filters_said(batch: OperatorBatch) -> str:
-    said = described(letter_batches.selection_of(batch))
-    return f"{said}, {gettext('superseded')}" if letter_batches.is_of_superseded(batch) else said
+    said = described(batches.selection_of(batch))
+    return f"{said}, {gettext('superseded')}" if batches.is_of_superseded(batch) else said
 
 
 def _story(batch: OperatorBatch) -> str:

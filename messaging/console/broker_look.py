@@ -16,7 +16,7 @@ from messaging.broker.address import BrokerAddress
 from messaging.broker.inspection import QueueDepth, inspect_queues
 from messaging.broker.sessions import topology
 from messaging.errors import DeliveryError
-from messaging.time_limits import Overdue, SharedQuestion
+from messaging.running.time_limits import Overdue, SharedQuestion
 
 LIMIT_SECONDS = 1.5
 FRESH_SECONDS = 3.0

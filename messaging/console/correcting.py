@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from messaging import corrections, redrives
 from messaging.console import payload, stories
 from messaging.console.letter_page import find_letter
 from messaging.console.rights import (
@@ -23,11 +22,12 @@ from messaging.console.rights import (
     page,
 )
 from messaging.console.sightings import may_see_payload
-from messaging.dry_run import DryRun, dry_run
 from messaging.errors import TransientError
-from messaging.inert_text import inert, inert_block
-from messaging.json_strict import MAX_BODY_BYTES
+from messaging.event.json_strict import MAX_BODY_BYTES
+from messaging.letters import corrections, redrives
+from messaging.letters.dry_run import DryRun, dry_run
 from messaging.models import DeadLetter
+from messaging.running.inert_text import inert, inert_block
 
 LETTER_URL = "admin:messaging_deadletter_change"
 

@@ -20,18 +20,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from messaging import dead_letters, letter_batches, redrives
 from messaging.console import stories
 from messaging.console.filters import FIELDS, described, selection_of
 from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, operator_of, page
 from messaging.console.rights import require as require_right
-from messaging.dead_letters import Answer
 from messaging.errors import TransientError
-from messaging.letter_pieces import MOST_AT_ONCE, cut
-from messaging.letter_search import Selection
+from messaging.letters import batches, dead_letters, redrives
+from messaging.letters.dead_letters import Answer
+from messaging.letters.pieces import MOST_AT_ONCE, cut
+from messaging.letters.search import Selection
+from messaging.letters.standing import superseded
 from messaging.models import DeadLetter, DeadLetterQuerySet
 from messaging.read_only_admin import as_row_id
-from messaging.standing import superseded
 
 LIST_URL = "admin:messaging_deadletter_changelist"
 LETTER_URL = "admin:messaging_deadletter_change"
@@ -90,7 +90,7 @@ class Scope:
 @needs(VIEW)
 def decide(request: HttpRequest, verb: str) -> HttpResponse:
     """Ask on GET, act on POST; both need the verb's own right."""
-    require_right(request, letter_batches.RIGHTS[verb])
+    require_right(request, batches.RIGHTS[verb])
     scope = _scope(request, verb)
     try:
         if request.method != "POST":
@@ -137,7 +137,7 @@ def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
 def _begin_batch(
     request: HttpRequest, verb: str, scope: Scope, selection: Selection, note: str
 ) -> HttpResponse:
-    batch = letter_batches.begin(
+    batch = batches.begin(
         verb,
         selection,
         operator=operator_of(request),

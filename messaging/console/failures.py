@@ -16,10 +16,10 @@ from django.views.decorators.http import require_safe
 
 from messaging.console.charts import outline
 from messaging.console.rights import VIEW, needs, page
-from messaging.failure_groups import FailureGroup, failure_groups
-from messaging.inert_text import inert
-from messaging.letter_search import ALL
+from messaging.letters.failure_groups import FailureGroup, failure_groups
+from messaging.letters.search import ALL
 from messaging.models import DeadLetter, DeadLetterQuerySet
+from messaging.running.inert_text import inert
 
 MOST_GROUPS = 100
 TREND_HOURS = 24

@@ -12,9 +12,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from messaging import registry
-from messaging.inert_text import inert
-from messaging.letter_search import ALL, Selection, as_moment
+from messaging.letters.search import ALL, Selection, as_moment
 from messaging.models import DeadLetter
+from messaging.running.inert_text import inert
 
 MOST_NAMES = 30
 _EARLIEST, _LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)

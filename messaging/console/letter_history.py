@@ -5,8 +5,8 @@ from typing import Any
 from django.db.models import Count, Max
 from django.utils.translation import gettext as _
 
-from messaging.inert_text import inert, inert_block
 from messaging.models import DeadLetter, OperatorDecision
+from messaging.running.inert_text import inert, inert_block
 
 MOST_LINES = 200
 _DIFF_BYTES = 64 * 1024

@@ -11,15 +11,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from messaging import redrives, registry
+from messaging import registry
 from messaging.console import payload, stories
 from messaging.console.letter_history import history_of, views_of
 from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, page
 from messaging.console.sightings import may_see_payload
-from messaging.inert_text import inert, inert_block
+from messaging.letters import redrives
+from messaging.letters.standing import standing
 from messaging.models import DeadLetter, FailedAttempt, InboxReceipt, OutboxMessage
 from messaging.read_only_admin import as_row_id
-from messaging.standing import standing
+from messaging.running.inert_text import inert, inert_block
 
 MOST_ROWS = 50
 SILENCE = timedelta(minutes=2)

@@ -17,7 +17,6 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from messaging import letter_batches
 from messaging.console import correcting, deciding, failures, letter_page, stories
 from messaging.console.broker_look import look
 from messaging.console.filters import (
@@ -32,11 +31,12 @@ from messaging.console.filters import (
 )
 from messaging.console.rights import DISCARD, REQUEUE, VIEW_PAYLOAD, page
 from messaging.console.spans import span
-from messaging.inert_text import inert
-from messaging.letter_search import SEARCHED, Selection
+from messaging.letters import batches
+from messaging.letters.search import SEARCHED, Selection
+from messaging.letters.standing import with_standing
 from messaging.models import DeadLetter
 from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin
-from messaging.standing import with_standing
+from messaging.running.inert_text import inert
 
 # Where a request keeps the selection that its search comes down to, and what it has found.
 _REACH, _FOUND = "letters_within_reach", "letters_found"
@@ -90,7 +90,7 @@ class LetterAdmin(ReadOnlyAdmin):
             path("failures/", failures.show_failures, name="messaging_failures"),
             *(
                 path(f"{verb}/", deciding.decide, {"verb": verb}, name=f"messaging_{verb}")
-                for verb in letter_batches.VERBS
+                for verb in batches.VERBS
             ),
             path("<int:letter_id>/body/", letter_page.download_body, name="messaging_body"),
             path("<int:letter_id>/dry-run/", correcting.try_dry, name="messaging_dry_run"),
@@ -224,7 +224,7 @@ _DECISIONS: Mapping[str, Collection[str]] = {
 
 
 def _offered(request: HttpRequest) -> Collection[str]:
-    return _DECISIONS.get(request.GET.get("state") or DeadLetter.State.OPEN, letter_batches.VERBS)
+    return _DECISIONS.get(request.GET.get("state") or DeadLetter.State.OPEN, batches.VERBS)
 
 
 def _to_decision(request: HttpRequest, verb: str, letters: QuerySet[Any]) -> HttpResponse:

@@ -9,8 +9,8 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from messaging.console.rights import page
-from messaging.inert_text import inert
 from messaging.read_only_admin import ReadOnlyAdmin
+from messaging.running.inert_text import inert
 
 if TYPE_CHECKING:
     Base = ReadOnlyAdmin

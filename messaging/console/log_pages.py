@@ -10,9 +10,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from messaging.console.lists import ConsoleList
-from messaging.inert_text import inert
 from messaging.models import OperatorDecision
 from messaging.read_only_admin import ReadOnlyAdmin
+from messaging.running.inert_text import inert
 
 
 class DecisionAdmin(ConsoleList, ReadOnlyAdmin):

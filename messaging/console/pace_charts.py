@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from messaging.console.charts import Bar, bars, line
 from messaging.console.spans import span
-from messaging.pace import Pace, Spell, paces
+from messaging.operating.pace import Pace, Spell, paces
 from messaging.registry import Consumer
 
 WIDTH, BAR_HEIGHT, LINE_HEIGHT = 520, 64, 96

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from messaging.inert_text import inert
-from messaging.json_strict import MAX_BODY_BYTES
+from messaging.event.json_strict import MAX_BODY_BYTES
+from messaging.running.inert_text import inert
 
 SHOWN_BYTES = 64 * 1024
 _BYTES_A_LINE = 16

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from messaging import pauses, registry
+from messaging import registry
 from messaging.broker.sessions import topology
 from messaging.console.broker_look import BrokerLook, look
 from messaging.console.pace_charts import KEPT_SECONDS, PaceChart, pace_charts
@@ -21,13 +21,14 @@ from messaging.console.remedies import advise
 from messaging.console.rights import PAUSE, VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.errors import TransientError
-from messaging.letter_search import as_moment
+from messaging.letters.search import as_moment
 from messaging.models import DeadLetter, Pause, RelayLease
-from messaging.pace import MOST_RECEIPTS, REACH, oldest_unhandled
-from messaging.problems import Kind, Problem
+from messaging.operating import pauses
+from messaging.operating.pace import MOST_RECEIPTS, REACH, oldest_unhandled
+from messaging.operating.problems import Kind, Problem
+from messaging.operating.status import problems_of
+from messaging.operating.tallies import read_outbox
 from messaging.read_only_admin import ReadOnlyAdmin
-from messaging.status import problems_of
-from messaging.tallies import read_outbox
 
 PAGE = "admin:messaging_pause_changelist"
 MOST_LETTERS = 10_000

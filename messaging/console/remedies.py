@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from messaging.console.spans import span
-from messaging.inert_text import inert
-from messaging.problems import Kind, Problem
+from messaging.operating.problems import Kind, Problem
+from messaging.running.inert_text import inert
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 
-from messaging.decision_log import Operator
+from messaging.operating.decision_log import Operator
 
 VIEW = "messaging.view_deadletter"
 VIEW_PAYLOAD = "messaging.view_payload"

@@ -9,10 +9,10 @@ from django.db import DEFAULT_DB_ALIAS, Error
 from django.http import HttpRequest
 
 from messaging.console.rights import VIEW_PAYLOAD, operator_of
-from messaging.decision_log import entry
 from messaging.errors import TransientError
 from messaging.models import DeadLetter, OperatorDecision
-from messaging.patient_transactions import in_one_transaction
+from messaging.operating.decision_log import entry
+from messaging.storing.patient_transactions import in_one_transaction
 
 
 def may_see_payload(

@@ -5,10 +5,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from messaging.errors import FactConflict, SimulatedTransientError
-from messaging.inert_text import inert
+from messaging.letters.redrives import Redrive
+from messaging.letters.standing import Kind, Standing
 from messaging.models import DeadLetter
-from messaging.redrives import Redrive
-from messaging.standing import Kind, Standing
+from messaging.running.inert_text import inert
 
 
 def story(letter: DeadLetter) -> str:

@@ -9,16 +9,16 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DEFAULT_DB_ALIAS, Error
 from django.db.models.functions import Now
 
-from messaging import letter_batches
-from messaging.dead_letters import Answer
-from messaging.decision_log import Operator
-from messaging.error_texts import sanitised
 from messaging.errors import TransientError
-from messaging.exit_codes import DONE, FAILED, MISUSED
-from messaging.letter_pieces import MOST_AT_ONCE, newest_letter, pieces
-from messaging.letter_search import Selection
+from messaging.letters import batches
+from messaging.letters.dead_letters import Answer
+from messaging.letters.pieces import MOST_AT_ONCE, newest_letter, pieces
+from messaging.letters.search import Selection
 from messaging.models import OperatorBatch
-from messaging.process import Lifetime
+from messaging.operating.decision_log import Operator
+from messaging.running.error_texts import sanitised
+from messaging.running.exit_codes import DONE, FAILED, MISUSED
+from messaging.running.process import Lifetime
 
 Act = Callable[..., list[Answer]]
 
@@ -56,14 +56,14 @@ class Deciding:
         was done until then reported and kept with the batch.
         """
         newest = newest_letter(using=DEFAULT_DB_ALIAS)
-        letters = letter_batches.matching(wanted, newest_id=newest, only_superseded=only_superseded)
+        letters = batches.matching(wanted, newest_id=newest, only_superseded=only_superseded)
         if not letters.exists():
             if not self._quiet:
                 self._command.stdout.write("No letter matches: there is nothing to do.")
             return DONE
         if not confirmed and not self._is_confirmed(letters.count()):
             return FAILED
-        batch = letter_batches.begin(
+        batch = batches.begin(
             self._verb,
             wanted,
             operator=self._by,
@@ -75,7 +75,7 @@ class Deciding:
         )
         because = ""
         try:
-            chosen = letter_batches.letters_of(batch)
+            chosen = batches.letters_of(batch)
             code = self._decide(pieces(chosen, newest=newest), batch=batch)
             because = "stopped on request" if self._was_stopped else ""
         except (Error, TransientError) as error:

@@ -10,9 +10,9 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandParser
 
 from messaging import registry
-from messaging.decision_log import Operator, storable
-from messaging.letter_search import ALL, Selection, as_moment
+from messaging.letters.search import ALL, Selection, as_moment
 from messaging.models import DeadLetter
+from messaging.operating.decision_log import Operator, storable
 
 
 def add_filters(parser: CommandParser, *, state: str | None, reason_is_why: bool = False) -> None:

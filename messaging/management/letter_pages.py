@@ -8,13 +8,13 @@ from django.conf import settings
 from rich.table import Table
 from rich.text import Text
 
-from messaging import redrives
-from messaging.dry_run import DryRun
 from messaging.errors import SimulatedTransientError
-from messaging.inert_text import inert, inert_block
-from messaging.letter_documents import history, moment
+from messaging.letters import redrives
+from messaging.letters.documents import history, moment
+from messaging.letters.dry_run import DryRun
+from messaging.letters.standing import standing
 from messaging.models import DeadLetter, OutboxMessage
-from messaging.standing import standing
+from messaging.running.inert_text import inert, inert_block
 
 SHOWN_BODY_BYTES = 64 * 1024
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from django.core.management.base import CommandError
 from django.db import Error
 
-from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
-from messaging.error_texts import sanitised
 from messaging.errors import TransientError
-from messaging.exit_codes import FAILED, MISCONFIGURED
+from messaging.running.error_texts import sanitised
+from messaging.running.exit_codes import FAILED, MISCONFIGURED
+from messaging.storing.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
 
 
 @contextmanager

@@ -8,9 +8,9 @@ from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
 
-from messaging.database_turns import DatabaseTurns
 from messaging.errors import ConfigurationError, OutageError
-from messaging.process import DONE, MISCONFIGURED, Lifetime
+from messaging.running.process import DONE, MISCONFIGURED, Lifetime
+from messaging.storing.database_turns import DatabaseTurns
 
 
 def run_to_exit(

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from messaging.beside_writers import AddIndexBesideWriters
+from messaging.storing.beside_writers import AddIndexBesideWriters
 
 
 class Migration(migrations.Migration):

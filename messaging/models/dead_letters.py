@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from messaging.inert_text import inert
+from messaging.running.inert_text import inert
 
 
 class DeadLetterQuerySet(models.QuerySet["DeadLetter"]):

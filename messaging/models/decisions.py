@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from messaging.inert_text import inert
 from messaging.models.dead_letters import DeadLetter
+from messaging.running.inert_text import inert
 
 
 class OperatorBatch(models.Model):

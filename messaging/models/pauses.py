@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from messaging.inert_text import inert
+from messaging.running.inert_text import inert
 
 
 class PauseQuerySet(models.QuerySet["Pause"]):
@@ -19,7 +19,7 @@ class PauseQuerySet(models.QuerySet["Pause"]):
 class Pause(models.Model):
     """One target stands still, in all its processes, until somebody resumes it or the time is over.
 
-    The target is a consumer's name, or the relay's (`messaging.pauses.RELAY`).
+    The target is a consumer's name, or the relay's (`messaging.operating.pauses.RELAY`).
     """
 
     target = models.CharField(max_length=64, unique=True)

@@ -5,7 +5,7 @@ Django escapes markup; this escapes what would turn the reading direction, or no
 
 from django import template
 
-from messaging.inert_text import inert
+from messaging.running.inert_text import inert
 
 register = template.Library()
 

@@ -12,7 +12,7 @@ from messaging.models import DeadLetter, InboxReceipt
 from tests.browser.axe import faults_everywhere
 from tests.browser.incident import House, make_operator, operator_window, site_at_work
 from tests.eventually import eventually
-from tests.messaging.console import LIST, QUEUES
+from tests.messaging.console_pages import LIST, QUEUES
 from tests.messaging.event_bodies import as_bytes
 from tests.messaging.event_bodies import published as document
 from tests.messaging.facts import published

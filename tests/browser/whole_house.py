@@ -16,8 +16,8 @@ from pytest_django import DjangoDbBlocker
 
 from dev.free_ports import LOOPBACK
 from dev.rabbitmq import RabbitNode
-from messaging import pauses
-from messaging.decision_log import Operator
+from messaging.operating import pauses
+from messaging.operating.decision_log import Operator
 from tests.catalogsite.server import serving
 from tests.processes.command import Command, manage
 from tests.processes.database import (

@@ -13,9 +13,9 @@ from django.utils.formats import date_format
 from materials import actions, holdups
 from materials.delivery import Journey, journeys
 from materials.models import Revision
-from messaging import pauses
 from messaging.broker.inspection import QueueDepth
 from messaging.models import InboxReceipt, OutboxMessage, Pause
+from messaging.operating import pauses
 from tests.materials.at_once import at_once
 from tests.materials.makers import draft, failure, letter, person, published, receipt, sent
 from tests.materials.test_editor_pages import EVERYTHING, text_of

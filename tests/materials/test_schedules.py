@@ -14,8 +14,8 @@ from materials import actions, schedules
 from materials.models import Material, Revision, Schedule
 from materials.refusals import InvalidMaterial, NotScheduled, TryAgain, UnknownMaterial
 from materials.schedule_runner import ScheduleRunner
-from messaging.database_turns import DatabaseTurns
-from messaging.process import DONE, FAILED, Lifetime
+from messaging.running.process import DONE, FAILED, Lifetime
+from messaging.storing.database_turns import DatabaseTurns
 from tests.materials.at_once import at_once
 from tests.materials.makers import draft, facts, person, published
 from tests.materials.test_editor_pages import EVERYTHING, text_of

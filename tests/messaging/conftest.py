@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client
 
-from tests.messaging.console import SignIn
+from tests.messaging.console_pages import SignIn
 
 
 @pytest.fixture

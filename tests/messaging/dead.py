@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from messaging.arrivals import read_arrival
 from messaging.broker.wire import Delivery
 from messaging.envelope import Event
-from messaging.letter_intake import take_in
+from messaging.letters.arrivals import read_arrival
+from messaging.letters.intake import take_in
 from messaging.models import DeadLetter
 
 

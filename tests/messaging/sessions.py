@@ -11,7 +11,7 @@ from django.conf import settings
 from messaging.broker.session import Session
 from messaging.broker.sessions import topology
 from messaging.broker.wire import Message
-from messaging.process import Lifetime
+from messaging.running.process import Lifetime
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from messaging import dead_letters
-from messaging.decision_log import Operator
+from messaging.letters import dead_letters
 from messaging.models import (
     FailedAttempt,
     InboxReceipt,
@@ -21,6 +20,7 @@ from messaging.models import (
     OutboxMessage,
     RelayLease,
 )
+from messaging.operating.decision_log import Operator
 from messaging.read_only_admin import PREVIEW_BYTES, CappedPaginator, preview
 from tests.messaging import facts
 from tests.messaging.dead import died

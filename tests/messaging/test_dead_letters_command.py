@@ -16,10 +16,12 @@ from django.db import OperationalError, connection
 from jsonschema import Draft202012Validator
 from pytest_django import Settings
 
-from messaging import dead_letters, inbox, registry
-from messaging.decision_log import Operator
+from messaging import registry
 from messaging.errors import TransientError
+from messaging.handling import inbox
+from messaging.letters import dead_letters
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision, OutboxMessage
+from messaging.operating.decision_log import Operator
 from tests.messaging import event_bodies
 from tests.messaging.dead import died
 from tests.messaging.event_bodies import as_bytes
@@ -293,7 +295,7 @@ def test_all_that_match_are_settled_as_one_batch() -> None:
 
 
 def test_a_batch_that_breaks_off_tells_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("messaging.letter_pieces.MOST_AT_ONCE", 2)
+    monkeypatch.setattr("messaging.letters.pieces.MOST_AT_ONCE", 2)
     first, _second, _third = (died(published(f"article-{number}")) for number in range(3))
     discard, calls = dead_letters.discard, []
 

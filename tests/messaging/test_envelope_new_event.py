@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from materials.events import MaterialPublished, MaterialWithdrawn
-from messaging import event_ids
 from messaging.envelope import Event, decode, encode, new_event
 from messaging.errors import MalformedEvent, UnsupportedEvent
+from messaging.event import ids as event_ids
 from tests.messaging.event_bodies import TYPES
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from django.db import connections
 
-from messaging import dead_letters
 from messaging.broker.sessions import topology
-from messaging.collector import Collector
-from messaging.dead_letters import Answer
-from messaging.decision_log import Operator
 from messaging.envelope import Event
+from messaging.letters import dead_letters
+from messaging.letters.collector import Collector
+from messaging.letters.dead_letters import Answer
 from messaging.models import DeadLetter
-from messaging.process import Lifetime
+from messaging.operating.decision_log import Operator
+from messaging.running.process import Lifetime
 from tests.processes.queues import Queues
 
 

@@ -10,8 +10,8 @@ from messaging import registry
 from messaging.broker.confirms import Batch, Result, Verdict
 from messaging.broker.topology import Topology
 from messaging.broker.wire import Delivery, Message
-from messaging.process import Lifetime
-from messaging.worker import Worker
+from messaging.handling.worker import Worker
+from messaging.running.process import Lifetime
 
 CONFIRMED, NACKED = Result(Verdict.CONFIRMED), Result(Verdict.NACKED, "the queue is full")
 
@@ -57,7 +57,7 @@ class ModelBroker:
 
         with (
             Lifetime(catch_signals=False) as lifetime,
-            patch("messaging.worker.serve_between_pauses", serve_once),
+            patch("messaging.handling.worker.serve_between_pauses", serve_once),
         ):
             worker = Worker(
                 consumer,

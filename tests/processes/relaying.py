@@ -17,8 +17,8 @@ from messaging import outbox
 from messaging.broker.field_table import encode_table
 from messaging.broker.sessions import topology
 from messaging.models import OutboxMessage, RelayLease
-from messaging.process import Lifetime
-from messaging.relay import Relay
+from messaging.running.process import Lifetime
+from messaging.sending.relay import Relay
 from tests.messaging import event_bodies, facts
 from tests.wire import Message
 

@@ -16,10 +16,10 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import LockNotAvailable, ProgramLimitExceeded
 from pytest_django import Settings
 
-from messaging.arrivals import Arrival, read_arrival
 from messaging.broker.field_table import LongString, Timestamp, decode_table
 from messaging.broker.wire import Delivery
-from messaging.letter_intake import take_in
+from messaging.letters.arrivals import Arrival, read_arrival
+from messaging.letters.intake import take_in
 from messaging.models import DeadLetter, Death
 from tests.environment import PROJECT, clean_environment
 from tests.eventually import eventually
@@ -170,8 +170,8 @@ def test_a_letter_that_cannot_be_stored_holds_up_no_other_and_is_not_lost(
 ) -> None:
     for body in (b"one", b"poison", b"two"):
         bury(queues, "catalog", body)
-    monkeypatch.setattr(f"messaging.collector.{patched}", by)
-    monkeypatch.setattr("messaging.collector.TRANSIENT_TRIES", 2)
+    monkeypatch.setattr(f"messaging.letters.collector.{patched}", by)
+    monkeypatch.setattr("messaging.letters.collector.TRANSIENT_TRIES", 2)
 
     assert collect_once() == 1
 
@@ -185,7 +185,7 @@ def test_a_letter_that_cannot_be_stored_holds_up_no_other_and_is_not_lost(
 def test_a_letter_that_could_not_be_stored_is_tried_again_without_a_new_start(
     run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.collector.REOFFER_SECONDS", 0.2)
+    monkeypatch.setattr("messaging.letters.collector.REOFFER_SECONDS", 0.2)
     bury(queues, "catalog", b"poison")
     refused = threading.Event()
     mended = threading.Event()
@@ -196,7 +196,7 @@ def test_a_letter_that_could_not_be_stored_is_tried_again_without_a_new_start(
         refused.set()
         return read_but_for_poison(delivery, **context)
 
-    monkeypatch.setattr("messaging.collector.read_arrival", read)
+    monkeypatch.setattr("messaging.letters.collector.read_arrival", read)
 
     with collecting():
         eventually(refused.is_set)
@@ -207,8 +207,8 @@ def test_a_letter_that_could_not_be_stored_is_tried_again_without_a_new_start(
 def test_as_many_of_them_as_the_broker_sends_ahead_end_a_single_run_and_block_no_other_queue(
     run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.collector.PREFETCH", 4)  # two of each queue
-    monkeypatch.setattr("messaging.collector.REOFFER_SECONDS", 0.2)
+    monkeypatch.setattr("messaging.letters.collector.PREFETCH", 4)  # two of each queue
+    monkeypatch.setattr("messaging.letters.collector.REOFFER_SECONDS", 0.2)
     for body in (b"poison 1", b"poison 2", b"behind them"):
         bury(queues, "catalog", body)
     bury(queues, "audit", b"elsewhere")
@@ -217,7 +217,7 @@ def test_as_many_of_them_as_the_broker_sends_ahead_end_a_single_run_and_block_no
     def read(delivery: Delivery, **context: Any) -> Arrival:
         return (read_arrival if mended.is_set() else read_but_for_poison)(delivery, **context)
 
-    monkeypatch.setattr("messaging.collector.read_arrival", read)
+    monkeypatch.setattr("messaging.letters.collector.read_arrival", read)
 
     assert collect_once() == 1
 
@@ -259,8 +259,8 @@ def test_what_goes_wrong_while_settling_does_not_hold_up_collecting(
         raise OperationalError("locked out") from LockNotAvailable("55P03")
 
     bury(queues, "catalog", b"one")
-    monkeypatch.setattr("messaging.collector.resolve_delivered", fail)
-    monkeypatch.setattr("messaging.collector.TRANSIENT_TRIES", 1)
+    monkeypatch.setattr("messaging.letters.collector.resolve_delivered", fail)
+    monkeypatch.setattr("messaging.letters.collector.TRANSIENT_TRIES", 1)
 
     assert collect_once() == 1
 
@@ -328,7 +328,7 @@ def test_quorum_queues_give_their_letters_as_well(
     event = published()
     bury_event(queues, "catalog", event)
     died = run.killed_at(
-        "messaging.letter_intake:take_in",
+        "messaging.letters.intake:take_in",
         "collect_dead_letters",
         when="after",
         DELIVERY_QUEUE_TYPE="quorum",

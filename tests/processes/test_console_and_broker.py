@@ -15,7 +15,7 @@ from messaging.broker.address import BrokerAddress
 from messaging.console import broker_look
 from tests.eventually import eventually
 from tests.messaging import facts
-from tests.messaging.console import LIST, QUEUES
+from tests.messaging.console_pages import LIST, QUEUES
 from tests.messaging.dead import died
 from tests.processes.collecting import bury_event
 from tests.processes.harness import Run

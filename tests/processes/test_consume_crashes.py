@@ -41,9 +41,13 @@ def assert_all_applied_once(name: str) -> None:
 @pytest.mark.parametrize(
     ("function", "when", "commits"),
     [
-        pytest.param("messaging.inbox:handle", "before", False, id="before the transaction"),
-        pytest.param("messaging.receipts:insert", "after", False, id="inside the transaction"),
-        pytest.param("messaging.inbox:handle", "after", True, id="between commit and ack"),
+        pytest.param(
+            "messaging.handling.inbox:handle", "before", False, id="before the transaction"
+        ),
+        pytest.param(
+            "messaging.handling.receipts:insert", "after", False, id="inside the transaction"
+        ),
+        pytest.param("messaging.handling.inbox:handle", "after", True, id="between commit and ack"),
     ],
 )
 def test_a_consumer_killed_on_the_way_of_an_effect_repeats_and_loses_nothing(
@@ -70,7 +74,7 @@ def test_killed_again_and_again_it_gets_there(run: Run, queues: Queues) -> None:
 
     for round_ in (1, 2):
         killed = run.killed_at(
-            "messaging.inbox:handle",
+            "messaging.handling.inbox:handle",
             *("consume", "audit", "--prefetch", "2"),  # one event a transaction
             when="after",
             nth=2,
@@ -101,7 +105,7 @@ def test_what_was_acked_does_not_come_again(
 
     # With a prefetch of one, the second delivery is the broker's answer to the first ack.
     killed = run.killed_at(
-        "messaging.inbox:handle",
+        "messaging.handling.inbox:handle",
         *("consume", "catalog", "--prefetch", "1"),
         when="before",
         nth=nth,
@@ -114,9 +118,13 @@ def test_what_was_acked_does_not_come_again(
 
 
 RETRY_POINTS = [
-    pytest.param("messaging.attempts:record", "before", 0, 0, 1, id="before counting"),
-    pytest.param("messaging.attempts:record", "after", 1, 0, 1, id="between count and copy"),
-    pytest.param("messaging.handover:Handover._judge", "after", 1, 1, 1, id="between copy and ack"),
+    pytest.param("messaging.handling.attempts:record", "before", 0, 0, 1, id="before counting"),
+    pytest.param(
+        "messaging.handling.attempts:record", "after", 1, 0, 1, id="between count and copy"
+    ),
+    pytest.param(
+        "messaging.handling.handover:Handover._judge", "after", 1, 1, 1, id="between copy and ack"
+    ),
 ]
 
 
@@ -156,7 +164,7 @@ def test_crashes_between_count_and_copy_do_not_stretch_the_budget(run: Run, queu
     queues.publish(event)
     for attempt in range(2):
         killed = run.killed_at(
-            "messaging.attempts:record",
+            "messaging.handling.attempts:record",
             *("consume", "catalog"),
             when="after",
             SIMULATE_TEMPORARY="article-107",
@@ -175,9 +183,11 @@ def test_crashes_between_count_and_copy_do_not_stretch_the_budget(run: Run, queu
 @pytest.mark.parametrize(
     ("function", "when", "copies", "originals"),
     [
-        pytest.param("messaging.handover:Handover.send", "before", 0, 1, id="before the copy"),
         pytest.param(
-            "messaging.handover:Handover._judge", "after", 1, 1, id="between copy and ack"
+            "messaging.handling.handover:Handover.send", "before", 0, 1, id="before the copy"
+        ),
+        pytest.param(
+            "messaging.handling.handover:Handover._judge", "after", 1, 1, id="between copy and ack"
         ),
     ],
 )
@@ -200,9 +210,13 @@ def test_a_consumer_killed_on_the_way_to_dead_loses_no_message(
 @pytest.mark.parametrize(
     ("function", "when"),
     [
-        pytest.param("messaging.inbox:handle", "before", id="before the neighbours' transaction"),
-        pytest.param("messaging.inbox:handle", "after", id="after their commit"),
-        pytest.param("messaging.handover:Handover._judge", "after", id="after the confirm"),
+        pytest.param(
+            "messaging.handling.inbox:handle", "before", id="before the neighbours' transaction"
+        ),
+        pytest.param("messaging.handling.inbox:handle", "after", id="after their commit"),
+        pytest.param(
+            "messaging.handling.handover:Handover._judge", "after", id="after the confirm"
+        ),
     ],
 )
 def test_a_consumer_killed_while_a_copy_is_under_way_loses_neither_it_nor_its_neighbours(

@@ -18,10 +18,10 @@ from django.db import connection
 from dev.postgres import find_binaries
 from materials.audit.models import AuditRecord
 from materials.audit.projection import apply
-from messaging.database_turns import STILL_FRESH_SECONDS
 from messaging.envelope import Event
 from messaging.errors import ConfigurationError
 from messaging.models import FailedAttempt, InboxReceipt
+from messaging.storing.database_turns import STILL_FRESH_SECONDS
 from tests.environment import run_folder
 from tests.eventually import eventually, never
 from tests.messaging.facts import published
@@ -203,7 +203,7 @@ def test_with_a_frozen_database_a_consumer_stops_within_five_seconds(
 def test_a_frozen_database_is_given_up_in_the_end_and_used_again_when_it_thaws(
     postgres: OwnPostgres, run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.database_turns.TURN_LIMIT_SECONDS", 1.0)
+    monkeypatch.setattr("messaging.storing.database_turns.TURN_LIMIT_SECONDS", 1.0)
     queues.publish(EVENTS[0])
     with working("audit"):
         eventually(lambda: recorded() == 1)
@@ -280,7 +280,7 @@ def test_a_fault_of_the_configuration_leaves_no_copy_behind_with_its_original(
 
     simulated = frozenset[str]()
     if where == "the count of failures":
-        monkeypatch.setattr("messaging.attempts.record", refuse)
+        monkeypatch.setattr("messaging.handling.attempts.record", refuse)
         simulated = frozenset({second.material_id})
     queues.publish(first)
     with pytest.raises(ConfigurationError):

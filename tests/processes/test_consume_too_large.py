@@ -35,7 +35,7 @@ def test_a_copy_beyond_the_broker_s_limit_keeps_nobody_else_from_going_on(
     limit: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("messaging.suspects.PAUSE_SECONDS", 4.0)
+    monkeypatch.setattr("messaging.handling.suspects.PAUSE_SECONDS", 4.0)
     good = [published(f"article-{number}") for number in range(4)]
     queues.give("catalog", good[0].body, b"small 1", good[1].body, LARGE, good[2].body, b"small 2")
     set_limit(own_broker, 10_000)

@@ -3,8 +3,8 @@
 import pytest
 
 from materials.audit.models import AuditRecord
-from messaging import bulk_pace
 from messaging.models import InboxReceipt, OutboxMessage
+from messaging.sending import bulk_pace
 from tests.eventually import eventually
 from tests.messaging import facts
 from tests.processes.harness import Run
@@ -46,7 +46,9 @@ def test_both_lanes_keep_a_materials_order_on_the_wire_also_past_a_crash(
     rows = record_facts(1500, materials=300, bulk=True)  # revisions 1 to 5
     rows += record(*(facts.published(f"article-{n}", 6) for n in range(40)))
     rows += record(*(facts.published(f"article-{n}", 7) for n in range(20)), bulk=True)
-    killed = run.killed_at("messaging.outbox_queue:mark_sent", "relay_outbox", when="before", nth=2)
+    killed = run.killed_at(
+        "messaging.sending.outbox_queue:mark_sent", "relay_outbox", when="before", nth=2
+    )
     assert killed.wait() == -9, killed.report()
     rows += record(*(facts.published(f"article-{n}", 8) for n in range(20)))
     free_lease()

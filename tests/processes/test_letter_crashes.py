@@ -15,7 +15,7 @@ from pytest_django import Settings
 from materials.audit.models import AuditRecord
 from messaging.models import DeadLetter, Death, OperatorDecision, RelayLease
 from tests.catalogsite.server import serving
-from tests.messaging.console import LIST
+from tests.messaging.console_pages import LIST
 from tests.messaging.facts import published
 from tests.processes.collecting import (
     a_letter,
@@ -31,15 +31,15 @@ from tests.processes.queues import Queues
 from tests.processes.relaying import relay_once
 from tests.processes.working import consume_once
 
-WRITE = "messaging.letter_intake:_Intake.write"
-TAKE_IN = "messaging.letter_intake:take_in"
+WRITE = "messaging.letters.intake:_Intake.write"
+TAKE_IN = "messaging.letters.intake:take_in"
 ACK = "messaging.broker.session:Session.ack"
-SEND = "messaging.redrives:send"
-LOG = "messaging.letters_at_hand:AtHand.log"
-REQUEUE = "messaging.dead_letters:requeue"
+SEND = "messaging.letters.redrives:send"
+LOG = "messaging.letters.at_hand:AtHand.log"
+REQUEUE = "messaging.letters.dead_letters:requeue"
 SETTLE = "messaging.broker.session:Session.settle"
-MARK = "messaging.outbox_queue:mark_sent"
-RESOLVE = "messaging.resolution:_resolve"
+MARK = "messaging.sending.outbox_queue:mark_sent"
+RESOLVE = "messaging.letters.resolution:_resolve"
 
 Step = tuple[str, Literal["before", "after"]]
 

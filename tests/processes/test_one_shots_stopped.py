@@ -19,11 +19,11 @@ def test_work_that_a_stop_leaves_undone_ends_with_1(run: Run, tmp_path: Path) ->
         for function, *words in (
             ("materials.newcomers:create_all", "import_materials", str(tmp_path)),
             ("materials.actions:publish", "publish_material", "article-107"),
-            ("messaging.pruning:Pruning.letters", "prune_delivery", "--older-than", "9"),
-            ("messaging.leadership:Leadership.hold", "relay_outbox", "--once"),
-            ("messaging.dead_letters:requeue", "dead_letters", "requeue", str(letter.pk)),
+            ("messaging.operating.pruning:Pruning.letters", "prune_delivery", "--older-than", "9"),
+            ("messaging.sending.leadership:Leadership.hold", "relay_outbox", "--once"),
+            ("messaging.letters.dead_letters:requeue", "dead_letters", "requeue", str(letter.pk)),
             (
-                "messaging.dead_letters:requeue",
+                "messaging.letters.dead_letters:requeue",
                 "dead_letters",
                 "requeue",
                 "--all-matching",
@@ -31,7 +31,7 @@ def test_work_that_a_stop_leaves_undone_ends_with_1(run: Run, tmp_path: Path) ->
             ),
         )
     ]
-    lasting = run.held_at("messaging.leadership:Leadership.hold", "relay_outbox")
+    lasting = run.held_at("messaging.sending.leadership:Leadership.hold", "relay_outbox")
 
     for command in [*held, lasting]:
         command.wait_for("held")

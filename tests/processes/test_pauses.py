@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from messaging import pauses
 from messaging.broker.session import Session
-from messaging.decision_log import Operator
 from messaging.models import InboxReceipt, OperatorDecision, OutboxMessage, Pause
-from messaging.status import read_status
+from messaging.operating import pauses
+from messaging.operating.decision_log import Operator
+from messaging.operating.status import read_status
 from tests.eventually import eventually, never
 from tests.messaging.facts import published
 from tests.processes.harness import Run

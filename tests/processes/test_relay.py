@@ -13,8 +13,9 @@ from pytest_django import Settings
 
 from dev.rabbitmq import RabbitNode
 from materials.audit.models import AuditRecord
-from messaging import due_rows, outbox, outbox_queue, outbox_verdicts, relay
+from messaging import outbox
 from messaging.models import InboxReceipt, OperatorDecision, OutboxMessage
+from messaging.sending import due_rows, outbox_queue, relay, verdicts
 from tests.eventually import eventually
 from tests.messaging import facts
 from tests.processes.command import Command
@@ -35,13 +36,13 @@ from tests.processes.working import consume_once
 from tests.tcp_proxy import tcp_proxy
 from tests.wire import Message
 
-MARK_SENT = "messaging.outbox_queue:mark_sent"
+MARK_SENT = "messaging.sending.outbox_queue:mark_sent"
 
 
 @pytest.fixture
 def short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries within a second, in place of eight within a minute and a half."""
-    monkeypatch.setattr(outbox_verdicts, "PARK_AFTER_TRIES", 3)
+    monkeypatch.setattr(verdicts, "PARK_AFTER_TRIES", 3)
     monkeypatch.setattr(outbox_queue, "LONGEST_DELAY_SECONDS", 0.2)
     monkeypatch.setattr(due_rows, "LOOK_AT_TRIED_SECONDS", 0.0)
     monkeypatch.setattr(relay, "POLL_SECONDS", 0.1)

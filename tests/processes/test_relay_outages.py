@@ -117,7 +117,7 @@ def test_a_blocked_broker_is_waited_for_and_no_row_pays(run: Run, own_broker: Ra
 def test_a_row_beyond_the_size_that_the_broker_takes_is_parked_and_the_others_go(
     run: Run, own_broker: RabbitNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.outbox_verdicts.PARK_AFTER_TRIES", 2)
+    monkeypatch.setattr("messaging.sending.verdicts.PARK_AFTER_TRIES", 2)
     own_broker.ctl("eval", "application:set_env(rabbit, max_message_size, 1000).")
     try:
         large = record_row(body=b"x" * 2000)
@@ -177,7 +177,7 @@ def test_a_relay_lives_through_the_absences_of_its_database(
     own_postgres.resume()
     assert code == 0
 
-    monkeypatch.setattr("messaging.database_turns.TURN_LIMIT_SECONDS", 1.0)
+    monkeypatch.setattr("messaging.storing.database_turns.TURN_LIMIT_SECONDS", 1.0)
     eventually(_database_answers)
     free_lease()
     with relaying():

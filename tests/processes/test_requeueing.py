@@ -12,12 +12,11 @@ from pytest_django import Settings
 
 from materials.audit.models import AuditRecord
 from materials.catalog.models import CatalogEntry
-from messaging import dead_letters, letter_pieces
 from messaging.broker.address import BrokerAddress
-from messaging.corrections import correct
-from messaging.decision_log import Operator
 from messaging.envelope import Event
 from messaging.errors import MalformedEvent, TransientError
+from messaging.letters import dead_letters, pieces
+from messaging.letters.corrections import correct
 from messaging.models import (
     DeadLetter,
     FailedAttempt,
@@ -25,7 +24,8 @@ from messaging.models import (
     OutboxMessage,
     RelayLease,
 )
-from messaging.outbox_queue import mark_sent
+from messaging.operating.decision_log import Operator
+from messaging.sending.outbox_queue import mark_sent
 from tests.eventually import eventually
 from tests.messaging.at_once import at_once
 from tests.messaging.facts import published
@@ -429,17 +429,17 @@ def test_the_log_names_the_account_and_the_address(run: Run, queues: Queues) -> 
 def test_the_pieces_of_a_large_decision_are_bounded_and_leave_nothing_out(
     run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(letter_pieces, "MOST_AT_ONCE", 3)
-    monkeypatch.setattr(letter_pieces, "MOST_BYTES_AT_ONCE", 250)
-    monkeypatch.setattr(letter_pieces, "STRETCH", 4)
+    monkeypatch.setattr(pieces, "MOST_AT_ONCE", 3)
+    monkeypatch.setattr(pieces, "MOST_BYTES_AT_ONCE", 250)
+    monkeypatch.setattr(pieces, "STRETCH", 4)
     for number in range(7):
         body = b"x" * (200 if number == 3 else 60) + str(uuid.uuid4()).encode()
         bury(queues, "catalog", body)
     collect_once()
 
     sizes = []
-    newest = letter_pieces.newest_letter(using="default")
-    for piece in letter_pieces.pieces(DeadLetter.objects.open(), newest=newest):
+    newest = pieces.newest_letter(using="default")
+    for piece in pieces.pieces(DeadLetter.objects.open(), newest=newest):
         sizes.append([DeadLetter.objects.get(pk=pk).body_size for pk in piece])
         dead_letters.discard(piece, operator=OLGA, reason="all")
 
@@ -466,10 +466,10 @@ def test_a_busy_database_is_told_and_nothing_has_changed(
     run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     letter = a_letter(queues, "catalog", published())
-    monkeypatch.setattr("messaging.patient_transactions._FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("messaging.storing.patient_transactions._FIRST_PAUSE_SECONDS", 0.01)
     from django.db import OperationalError
 
-    from messaging import redrives
+    from messaging.letters import redrives
 
     calls = []
 

@@ -13,9 +13,9 @@ from django.db import connections
 
 from messaging import registry
 from messaging.broker.sessions import topology
-from messaging.process import Lifetime
+from messaging.handling.worker import Worker
 from messaging.registry import Apply
-from messaging.worker import Worker
+from messaging.running.process import Lifetime
 
 
 class Working:

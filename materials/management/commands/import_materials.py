@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from materials.importing import Change, import_folder
 from materials.management.actor import add_actor
 from materials.management.ending import database_faults_told, stop_signals
-from messaging.exit_codes import FAILED
+from messaging.running.exit_codes import FAILED
 
 
 class Command(BaseCommand):

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS
 
-from messaging.batch_runner import BatchRunner
+from messaging.letters.batch_runner import BatchRunner
 from messaging.management.running import run_to_exit
 
 

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS
 
 from messaging.broker.sessions import topology
-from messaging.collector import Collector
+from messaging.letters.collector import Collector
 from messaging.management.running import run_to_exit
 
 

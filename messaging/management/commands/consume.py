@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from messaging import registry
 from messaging.broker.sessions import topology
+from messaging.handling.worker import DEFAULT_PREFETCH, Worker
 from messaging.management.running import run_to_exit
-from messaging.worker import DEFAULT_PREFETCH, Worker
 
 
 class Command(BaseCommand):

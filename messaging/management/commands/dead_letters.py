@@ -11,15 +11,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, Error
 
-from messaging import dead_letters, letter_documents
-from messaging.corrections import Problem, correct, problems
-from messaging.dead_letters import Answer
-from messaging.decision_log import Operator, entry
-from messaging.dry_run import dry_run
 from messaging.errors import TransientError
-from messaging.exit_codes import DONE, FAILED, MISUSED
-from messaging.json_strict import MAX_BODY_BYTES
-from messaging.letter_search import Selection
+from messaging.event.json_strict import MAX_BODY_BYTES
+from messaging.letters import dead_letters, documents
+from messaging.letters.corrections import Problem, correct, problems
+from messaging.letters.dead_letters import Answer
+from messaging.letters.dry_run import dry_run
+from messaging.letters.search import Selection
 from messaging.management import letter_pages
 from messaging.management.letter_deciding import Act, Deciding
 from messaging.management.letter_options import (
@@ -33,7 +31,9 @@ from messaging.management.letter_options import (
 from messaging.management.plain_failures import plain_failures
 from messaging.management.tables import TableConsole
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
-from messaging.patient_transactions import in_one_transaction
+from messaging.operating.decision_log import Operator, entry
+from messaging.running.exit_codes import DONE, FAILED, MISUSED
+from messaging.storing.patient_transactions import in_one_transaction
 
 SHOWN_LETTERS = 200
 ROWS_AT_ONCE = 500
@@ -120,13 +120,13 @@ class Command(BaseCommand):
             return
         separator = "["
         for letter in letters.iterator(chunk_size=ROWS_AT_ONCE):
-            self.stdout.write(separator + json.dumps(letter_documents.summary(letter)), ending="")
+            self.stdout.write(separator + json.dumps(documents.summary(letter)), ending="")
             separator = ",\n"
         self.stdout.write("[]" if separator == "[" else "]")
 
     def _show(self, letter: DeadLetter, *, as_json: bool) -> None:
         if as_json:
-            self.stdout.write(json.dumps(letter_documents.whole(letter)))
+            self.stdout.write(json.dumps(documents.whole(letter)))
             return
         for line in letter_pages.letter_page(letter):
             self.stdout.write(line)

@@ -11,7 +11,7 @@ from messaging.broker.inspection import Difference, differences
 from messaging.broker.sessions import serve_until_done, topology
 from messaging.errors import BrokerUnavailable
 from messaging.management.running import run_to_exit
-from messaging.process import DONE, FAILED, Backoff, Lifetime
+from messaging.running.process import DONE, FAILED, Backoff, Lifetime
 
 log = structlog.get_logger(__name__)
 

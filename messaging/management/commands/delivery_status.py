@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from messaging.failure_groups import FailureGroup, open_groups
-from messaging.inert_text import inert
+from messaging.letters.failure_groups import FailureGroup, open_groups
 from messaging.management.tables import TableConsole
-from messaging.process import FAILED
-from messaging.status import DeliveryStatus, read_status
+from messaging.operating.status import DeliveryStatus, read_status
+from messaging.running.inert_text import inert
+from messaging.running.process import FAILED
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from messaging import registry
-from messaging.event_schema import render
+from messaging.event.schema import render
 
 
 class Command(BaseCommand):

@@ -13,11 +13,11 @@ from messaging import registry
 from messaging.broker.inspection import inspect_queues
 from messaging.broker.sessions import topology
 from messaging.errors import DeliveryError
-from messaging.exit_codes import DONE, FAILED
 from messaging.management.plain_failures import plain_failures
-from messaging.process import Lifetime
-from messaging.pruning import Pruned, Pruning
-from messaging.receipt_pruning import Depths, prune_receipts
+from messaging.operating.pruning import Pruned, Pruning
+from messaging.operating.receipt_pruning import Depths, prune_receipts
+from messaging.running.exit_codes import DONE, FAILED
+from messaging.running.process import Lifetime
 
 BROKER_LIMIT_SECONDS = 5.0
 

@@ -6,13 +6,13 @@ import structlog
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS
 
-from messaging import parked_rows
 from messaging.broker.sessions import topology
-from messaging.database_turns import DatabaseTurns
 from messaging.management.letter_options import add_operator, operator
 from messaging.management.running import run_to_exit
-from messaging.process import Lifetime
-from messaging.relay import Relay
+from messaging.running.process import Lifetime
+from messaging.sending import parked_rows
+from messaging.sending.relay import Relay
+from messaging.storing.database_turns import DatabaseTurns
 
 log = structlog.get_logger(__name__)
 

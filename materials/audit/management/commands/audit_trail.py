@@ -9,9 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError
 
 from materials.audit import trail
-from messaging.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
-from messaging.exit_codes import FAILED, MISCONFIGURED
-from messaging.process import Lifetime
+from messaging.running.exit_codes import FAILED, MISCONFIGURED
+from messaging.running.process import Lifetime
+from messaging.storing.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
 
 
 class Command(BaseCommand):

@@ -1,0 +1,133 @@
+"""The database as a long-running command sees it: bounded turns, pauses while it is away."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TypeVar
+
+import structlog
+from django.db import Error, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from messaging.errors import ConfigurationError, OutageError, PermanentError
+from messaging.running.process import Backoff, Lifetime
+from messaging.storing.database_errors import kind_of, sanitised
+
+log = structlog.get_logger(__name__)
+
+_Result = TypeVar("_Result")
+
+# More than the longest statement and lock timeouts of catalogsite.databases together.
+TURN_LIMIT_SECONDS = 45.0
+# A connection that has just answered is not asked whether it would.
+STILL_FRESH_SECONDS = 0.5
+
+
+class DatabaseTurns:
+    """One connection's work outside of requests: fresh before a turn, bounded within it.
+
+    Other databases that the work has used may have been away as well: what is stale of them is
+    dropped too, and opened anew when it is needed.
+    """
+
+    def __init__(
+        self,
+        using: str,
+        lifetime: Lifetime,
+        *,
+        prepare: Callable[[BaseDatabaseWrapper], None] | None = None,
+    ) -> None:
+        """`prepare` is called in the first turn of each new connection."""
+        self._using = using
+        self._lifetime = lifetime
+        self._prepare = prepare
+        self._prepared: object = None
+        self._backoff = Backoff()
+        self._answered_at = float("-inf")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Run database work: on a usable connection, for at most TURN_LIMIT_SECONDS.
+
+        Raises OutageError or ConfigurationError where the error tells so, and whatever else
+        happened unchanged.
+        """
+        connection = connections[self._using]
+        try:
+            for other in connections.all(initialized_only=True):
+                if other.alias != self._using:
+                    with self._bounded(other):
+                        other.close_if_unusable_or_obsolete()
+            with self._bounded(connection):
+                connection.close_if_unusable_or_obsolete()
+                if time.monotonic() - self._answered_at < STILL_FRESH_SECONDS:
+                    connection.health_check_done = True  # type: ignore[attr-defined]
+                # Asks the server; a frozen one would never answer.
+                connection.close_if_health_check_failed()
+            connection.ensure_connection()
+            with self._bounded(connection):
+                if self._prepare and connection.connection is not self._prepared:
+                    self._prepare(connection)
+                    self._prepared = connection.connection
+                yield
+        except Exception as error:
+            self._answered_at = float("-inf")
+            kind = kind_of(error)
+            if issubclass(kind, OutageError | ConfigurationError) and not isinstance(error, kind):
+                raise kind(f"database {self._using}: {sanitised(error)}") from error
+            raise
+        else:
+            self._answered_at = time.monotonic()
+            self._backoff.reset()
+
+    def ask(self) -> None:
+        """Within a turn: a question that only a database which can be reached answers."""
+        with connections[self._using].cursor() as cursor:
+            cursor.execute("SELECT 1")
+
+    def insist(
+        self,
+        work: Callable[[], _Result],
+        *,
+        still_wanted: Callable[[], object],
+        transient_tries: int | None = None,
+    ) -> _Result:
+        """Do work that no message pays for, in a turn, again after a pause until it is done.
+
+        Raises OutageError when it is not done and not wanted any longer, or when stopping; and
+        a failure that is no outage after so many tries, where their number is given.
+        """
+        failures = 0
+        while True:
+            try:
+                with self.turn():
+                    return work()
+            except (Error, OutageError) as error:
+                kind = kind_of(error)
+                if issubclass(kind, PermanentError | ConfigurationError):
+                    raise
+                failures += not issubclass(kind, OutageError)
+                if failures == transient_tries:
+                    raise
+                outage = OutageError(sanitised(error))
+                if self._lifetime.stopping or not still_wanted():
+                    raise outage from error
+                self.wait_for_return(outage, still_wanted=still_wanted)
+
+    def wait_for_return(self, error: OutageError, *, still_wanted: Callable[[], object]) -> None:
+        """Pause after an outage. Returns for the next try, or when stopping or not wanted."""
+        connections.close_all()
+        seconds = self._backoff.next_seconds()
+        log.warning("database away", reason=str(error), retry_in_seconds=round(seconds, 1))
+        end = time.monotonic() + seconds
+        self._lifetime.wait_until(lambda: not still_wanted(), end - time.monotonic())
+
+    def _bounded(self, connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
+        return self._lifetime.database_turn(_fileno(connection), limit_seconds=TURN_LIMIT_SECONDS)
+
+
+def _fileno(connection: BaseDatabaseWrapper) -> int | None:
+    raw = connection.connection
+    if raw is None or connection.vendor != "postgresql" or raw.closed:
+        return None
+    return int(raw.fileno())
