@@ -387,7 +387,7 @@ def test_a_failed_row_is_tried_again_by_whoever_may(staff: Callable[..., Client]
 def test_all_failed_rows_of_a_filter_are_tried_again_at_once(
     staff: Callable[..., Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("messaging.admin.HISTORY_LINES_AT_ONCE", 10)
+    monkeypatch.setattr("messaging.console.outbox.HISTORY_LINES_AT_ONCE", 10)
     rows = [parked() for _ in range(25)]
     client = staff("view_outboxmessage", "retry_outboxmessage")
 
