@@ -3,7 +3,7 @@
 import os
 from datetime import timedelta
 from pathlib import Path
-from zoneinfo import available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from csp.constants import NONE, SELF
 
@@ -163,9 +163,12 @@ LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = "catalogsite.formats"
 USE_TZ = True
 TIME_ZONE = env.text("TIME_ZONE", default="UTC")
-# To go through all zones there are takes each command that starts 40 ms.
-if TIME_ZONE != "UTC" and TIME_ZONE not in available_timezones():
-    raise SettingError("TIME_ZONE", "must be a zone of the time zone database: Europe/Berlin")
+try:
+    ZoneInfo(TIME_ZONE)  # a list of all there are would take each command that starts 40 ms
+except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+    raise SettingError(
+        "TIME_ZONE", "must be a zone of the time zone database: Europe/Berlin"
+    ) from error
 
 # --- static files ------------------------------------------------------------------------
 

@@ -26,11 +26,10 @@ def prepare(
     from messaging.broker.sessions import topology
     from messaging.errors import PermanentError
     from messaging.handling.worker import Worker
-    from messaging.management.running import spare_the_collector
+    from messaging.management.running import what_is_loaded_left_alone
     from messaging.running.process import Lifetime
 
     connection.ensure_connection()
-    spare_the_collector()
     one = registry.consumer(consumer)
     if failing:
         refused = frozenset(failing)
@@ -45,7 +44,7 @@ def prepare(
     ack = Session.ack
 
     def work() -> Done:
-        with Lifetime() as lifetime:
+        with Lifetime() as lifetime, what_is_loaded_left_alone():
 
             def count(session: Session, deliveries: Sequence[Any]) -> None:
                 nonlocal acked, ended

@@ -12,15 +12,14 @@ def prepare(*, count: int) -> Callable[[], Done]:
     from django.db import DEFAULT_DB_ALIAS, connection
 
     from messaging.broker.sessions import topology
-    from messaging.management.running import spare_the_collector
+    from messaging.management.running import what_is_loaded_left_alone
     from messaging.running.process import DONE, Lifetime
     from messaging.sending.relay import Relay
 
     connection.ensure_connection()
-    spare_the_collector()
 
     def work() -> Done:
-        with Lifetime() as lifetime:
+        with Lifetime() as lifetime, what_is_loaded_left_alone():
             code = Relay(topology(), lifetime, using=DEFAULT_DB_ALIAS, once=True).run()
         if code != DONE:
             raise RuntimeError(f"relay_outbox ended with {code}")

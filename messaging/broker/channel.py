@@ -77,6 +77,7 @@ class ConfirmedChannel:
     def lost(self, *, suspect: bool) -> None:
         """The connection is gone; of what is unconfirmed nothing is known, or worse."""
         self._connection = self._channel = None
+        self._arrived.clear()
         self._ledger.lost(SUSPECT if suspect else UNKNOWN)
 
     def send(self, batch: Batch, frames: Sequence[bytes | None]) -> None:

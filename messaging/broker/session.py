@@ -79,6 +79,7 @@ class Session:
         """Flush acks and close. What is unacked goes back to its queue."""
         self._loop.close(limit_seconds=CLOSE_LIMIT_SECONDS)
         self._unacked.close()
+        self._on_arrival = None
 
     def check(self) -> None:
         """Raise what ended the session, if something did."""
@@ -141,6 +142,7 @@ class Session:
         `on_arrival` sees all of it in the broker's thread, before it can be taken; it must be
         quick and raise nothing. There is one for a session.
         """
+        assert self._on_arrival is None
         self._on_arrival = on_arrival
         self._loop.call(lambda: self._channel.consume(queue, prefetch))
 
@@ -253,8 +255,9 @@ class Session:
         self._lifetime.wake()
 
     def _on_delivered(self, deliveries: Sequence[Delivery]) -> None:
-        if self._on_arrival:
-            self._on_arrival(deliveries)
+        on_arrival = self._on_arrival  # `close` may forget it meanwhile
+        if on_arrival:
+            on_arrival(deliveries)
         for delivery in deliveries:
             self._unacked.arrived(delivery)
         self._lifetime.wake()

@@ -32,11 +32,11 @@ def read(delivery: Delivery, *, simulate_temporary: Collection[str]) -> Readable
     try:
         attempt = read_attempt(delivery.headers)
     except PermanentError as error:
-        wrong = error
+        wrong = _without_frames(error)
     try:
         event = decode(delivery.body, registry.event_types())
     except PermanentError as error:
-        wrong = wrong or error
+        wrong = wrong or _without_frames(error)
     if event is None or attempt is None:
         assert wrong is not None
         return Unhandled(delivery, event, attempt, wrong, transient=False)
@@ -45,3 +45,10 @@ def read(delivery: Delivery, *, simulate_temporary: Collection[str]) -> Readable
         simulated = SimulatedTransientError("SIMULATE_TEMPORARY names this material")
         return readable.failed(simulated, transient=True)
     return readable
+
+
+def _without_frames(error: PermanentError) -> PermanentError:
+    """What it says alone. The calls that it came through hold the body, and through `read` the
+    error itself: large bodies would stay in memory until a garbage collection."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)

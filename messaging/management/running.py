@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.core.management.base import CommandError
 from django.db import DEFAULT_DB_ALIAS, connections
@@ -25,9 +26,8 @@ def run_to_exit(
     First waits for the database, if the work needs one, and looks whether it is migrated. A
     configuration fault ends with one line on standard error and exit code 3.
     """
-    spare_the_collector()
     try:
-        with Lifetime(one_shot=once) as lifetime:
+        with Lifetime(one_shot=once) as lifetime, what_is_loaded_left_alone():
             code = _run(work, lifetime, using)
     except ConfigurationError as error:
         raise CommandError(str(error), returncode=MISCONFIGURED) from error
@@ -35,14 +35,18 @@ def run_to_exit(
         sys.exit(code)
 
 
-def spare_the_collector() -> None:
-    """Have garbage collection leave alone what was loaded at the start, and run more rarely.
+@contextmanager
+def what_is_loaded_left_alone() -> Iterator[None]:
+    """Within it, garbage collection does not look through what was there before.
 
-    A batch makes thousands of objects, none of them in cycles; after each few hundred the whole of
-    Django would be looked through again. Source: `gc.freeze` in Python's library reference.
+    A batch makes thousands of objects; for each so many the whole of Django would be looked
+    through again. Source: `gc.freeze` in Python's library reference.
     """
     gc.freeze()
-    gc.set_threshold(20_000)
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _run(work: Callable[[Lifetime], int], lifetime: Lifetime, using: str | None) -> int:

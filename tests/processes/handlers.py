@@ -36,7 +36,7 @@ def sleeping(apply: Apply, seconds: str) -> Apply:
 
     def slow(events: Sequence[registry.Event], using: str) -> set[str]:
         stale = apply(events, using)
-        print(f"handling {len(events)}", flush=True)
+        print(f"at work on {len(events)}", flush=True)
         time.sleep(float(seconds))
         return stale
 
@@ -47,7 +47,7 @@ def waiting(apply: Apply, path: str) -> Apply:
     """Says that it began, and waits inside the transaction until the file is there."""
 
     def slow(events: Sequence[registry.Event], using: str) -> set[str]:
-        print(f"handling {len(events)}", flush=True)
+        print(f"at work on {len(events)}", flush=True)
         while not Path(path).exists():
             time.sleep(0.01)
         return apply(events, using)

@@ -142,7 +142,7 @@ def test_an_idle_consumer_stops_at_once(run: Run, queues: Queues, number: signal
 def test_a_stop_lets_the_work_in_hand_finish_and_returns_the_rest(run: Run, queues: Queues) -> None:
     queues.publish(*[published(f"article-{number}") for number in range(12)])
     consumer = run.with_handler("sleeping:2", "consume", "catalog", "--prefetch", "10")
-    in_hand = int(re.findall(r"\d+", consumer.wait_for("handling"))[0])
+    in_hand = int(re.findall(r"at work on (\d+)", consumer.wait_for("at work on"))[0])
 
     began = time.monotonic()
     assert consumer.terminate() == 0, consumer.report()
@@ -150,7 +150,7 @@ def test_a_stop_lets_the_work_in_hand_finish_and_returns_the_rest(run: Run, queu
     assert time.monotonic() - began < 5
     assert CatalogEntry.objects.count() == in_hand
     queues.await_ready("catalog", main=12 - in_hand)
-    assert consumer.stdout.count("handling") == 1
+    assert consumer.stdout.count("at work on") == 1
     consume_once("catalog")
     assert CatalogEntry.objects.count() == 12
     assert set(InboxReceipt.objects.values_list("duplicates", flat=True)) == {0}
@@ -161,7 +161,7 @@ def test_a_handler_that_does_not_finish_is_abandoned_within_five_seconds(
 ) -> None:
     queues.publish(published())
     consumer = run.with_handler("sleeping:20", "consume", "catalog")
-    consumer.wait_for("handling")
+    consumer.wait_for("at work on")
 
     began = time.monotonic()
     assert consumer.terminate() == 0, consumer.report()
@@ -178,7 +178,7 @@ def test_a_handler_that_does_not_finish_is_abandoned_within_five_seconds(
 def test_a_second_signal_ends_at_once_and_acks_nothing(run: Run, queues: Queues) -> None:
     queues.publish(published())
     consumer = run.with_handler("sleeping:20", "consume", "catalog")
-    consumer.wait_for("handling")
+    consumer.wait_for("at work on")
     consumer.send(signal.SIGTERM)
     never(lambda: consumer.returncode is not None, seconds=0.5)
 
@@ -194,11 +194,11 @@ def test_a_handler_longer_than_the_heartbeat_keeps_its_delivery(run: Run, queues
     run.environment["AMQP_URL"] += "?heartbeat=2"
     queues.publish(published())
     consumer = run.with_handler("sleeping:6", "consume", "catalog")
-    consumer.wait_for("handling")
+    consumer.wait_for("at work on")
 
     consumer.wait_for('"applied"')
 
-    never(lambda: consumer.stdout.count("handling") > 1, seconds=0.5)
+    never(lambda: consumer.stdout.count("at work on") > 1, seconds=0.5)
     assert consumer.terminate() == 0
     assert queues.ready("catalog") == {}
     assert InboxReceipt.objects.get().duplicates == 0

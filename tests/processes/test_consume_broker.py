@@ -32,7 +32,7 @@ def test_a_consumer_goes_on_by_itself_after_a_broker_that_went_during_its_work(
     events = [published(revision=revision) for revision in range(1, 41)]
     queues.publish(*events)
     consumer = run.with_handler("sleeping:0.3", "consume", "audit", "--prefetch", "10")
-    consumer.wait_for("handling")
+    consumer.wait_for("at work on")
 
     if how == "killed":
         own_broker.kill()
@@ -123,7 +123,7 @@ def test_after_a_lost_connection_old_tags_are_never_used(
     lost = tmp_path / "lost"
     queues.publish(*[published(revision=revision) for revision in range(1, 13)])
     consumer = run.with_handler(f"waiting:{lost}", "consume", "audit", "--prefetch", "6")
-    consumer.wait_for("handling")
+    consumer.wait_for("at work on")
 
     own_broker.ctl("close_all_connections", "--vhost", "/", "the test says so")
     lost.touch()

@@ -55,7 +55,7 @@ def test_of_two_processes_inside_the_handler_with_one_event_one_applies_it(
     for worker in workers:
         worker.wait_for("consuming")
     queues.publish(event, event)
-    eventually(lambda: any("handling" in worker.stdout for worker in workers))
+    eventually(lambda: any("at work on" in worker.stdout for worker in workers))
     eventually(lambda: queues.ready("audit") == {})
 
     gate.touch()
@@ -63,7 +63,7 @@ def test_of_two_processes_inside_the_handler_with_one_event_one_applies_it(
     queues.await_ready("audit")
     eventually(lambda: InboxReceipt.objects.filter(duplicates=1).exists())
     assert AuditRecord.objects.count() == 1
-    assert "".join(worker.stdout for worker in workers).count("handling") == 1
+    assert "".join(worker.stdout for worker in workers).count("at work on") == 1
     assert FailedAttempt.objects.count() == 0
 
 
@@ -71,7 +71,7 @@ def test_when_one_of_two_is_killed_the_other_does_its_work(run: Run, queues: Que
     events = [published(f"article-{number}") for number in range(1000)]
     queues.publish(*events)
     doomed = run.with_handler("sleeping:0.2", "consume", "audit", "--prefetch", "100")
-    doomed.wait_for("handling")
+    doomed.wait_for("at work on")
     other = run("consume", "audit", "--prefetch", "100")
     other.wait_for('"applied"')
 
@@ -89,7 +89,7 @@ def test_a_prefetch_bounds_what_one_process_holds(run: Run, queues: Queues) -> N
     queues.publish(*[published(f"article-{number}") for number in range(50)])
 
     consumer = run.with_handler("sleeping:20", "consume", "audit", "--prefetch", "8")
-    consumer.wait_for("handling")
+    consumer.wait_for("at work on")
 
     queues.await_ready("audit", main=42)
 

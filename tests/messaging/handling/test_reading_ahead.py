@@ -1,17 +1,21 @@
-"""Reading in the broker's thread: each delivery once, and only what is small."""
+"""Reading in the broker's thread: each delivery once, and no more than there is room for."""
+
+import gc
+import weakref
 
 import pytest
 
 from messaging.broker.wire import Delivery
 from messaging.handling.reading import Readable, read
-from messaging.handling.reading_ahead import SMALL_BYTES, ReadingAhead
+from messaging.handling.reading_ahead import MAX_BYTES_AHEAD, ReadingAhead
 from messaging.handling.unhandled import Unhandled
 from tests.messaging import facts
+from tests.messaging.sessions import a_session
 
 pytestmark = pytest.mark.any_database
 
 
-def test_what_is_small_is_read_as_it_arrives_and_never_again() -> None:
+def test_what_arrives_is_read_at_once_and_never_again() -> None:
     ahead, times = reader()
     deliveries = [delivery(1, facts.published().body), delivery(2, b"no event")]
 
@@ -25,16 +29,65 @@ def test_what_is_small_is_read_as_it_arrives_and_never_again() -> None:
     assert isinstance(found[1], Unhandled)
 
 
-def test_what_is_large_waits_as_bytes_until_it_is_taken() -> None:
+def test_there_is_room_again_for_what_was_taken() -> None:
     ahead, times = reader()
-    large = delivery(1, b" " * (SMALL_BYTES + 1))
+    large = b" " * (MAX_BYTES_AHEAD // 2)
+    first, second, third, fourth = (delivery(tag, large) for tag in range(4))
 
-    ahead.arrived([large])
+    ahead.arrived([first, second, third])
     read_on_arrival = list(times)
-    ahead.read(large)
+    ahead.read(first)
+    ahead.arrived([fourth])
 
-    assert read_on_arrival == []
-    assert times == [1]
+    assert read_on_arrival == [0, 1]
+    assert times == [0, 1, 3]
+    ahead.read(third)
+    assert times == [0, 1, 3, 2]
+
+
+def test_what_breaks_the_reading_is_met_where_it_is_taken() -> None:
+    broken, sound = delivery(1, b"{}"), delivery(2, b"{}")
+
+    def fail(one: Delivery) -> Readable | Unhandled:
+        if one is broken:
+            raise MemoryError
+        return read(one, simulate_temporary=())
+
+    ahead = ReadingAhead(fail)
+    ahead.arrived([broken, sound])
+
+    with pytest.raises(MemoryError):
+        ahead.read(broken)
+    assert isinstance(ahead.read(sound), Unhandled)
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [(b"no event", {}), (b"{}", {}), (facts.published().body, {"attempt": "wrong"})],
+)
+def test_what_is_unreadable_is_gone_as_soon_as_nobody_holds_it(
+    body: bytes, headers: dict[str, object]
+) -> None:
+    gc.disable()
+    try:
+        found = read(Delivery(1, False, body, None, None, headers, {}), simulate_temporary=())
+        assert isinstance(found, Unhandled)
+        error = weakref.ref(found.error)
+        del found
+
+        assert error() is None
+    finally:
+        gc.enable()
+
+
+def test_a_session_that_is_closed_forgets_who_reads_ahead(namespace: str) -> None:
+    ahead, _ = reader()
+    of_whom = weakref.ref(ahead)
+    with a_session() as session:
+        session.consume(f"{namespace}.catalog", prefetch=10, on_arrival=ahead.arrived)
+    del ahead
+
+    assert of_whom() is None
 
 
 def reader() -> tuple[ReadingAhead, list[int]]:

@@ -14,7 +14,7 @@ from django.db import OperationalError
 
 from messaging.letters import failure_groups
 from messaging.letters.explanations import own_frame
-from messaging.letters.failure_groups import FailureGroup, open_groups
+from messaging.letters.failure_groups import MOST_ADDED_UP, FailureGroup, open_groups
 from messaging.models import DeadLetter, FailedAttempt
 from messaging.operating.status import DeliveryStatus, OutboxState
 from messaging.running.error_texts import traceback_text
@@ -146,8 +146,35 @@ def test_groups_are_those_of_a_plain_look_at_all_letters(
         with django_assert_num_queries(2):
             assert failure_groups.failure_groups(state=state, most=100) == expected
         with monkeypatch.context() as patched:
-            patched.setattr(failure_groups, "_members", lambda _state, *, most: [0] * most)
+            patched.setattr(failure_groups, "_members", too_many)
             assert failure_groups.failure_groups(state=state, most=100) == expected
+
+
+def too_many(_state: str, *, most: int) -> dict[tuple[str, ...], int]:
+    assert most > MOST_ADDED_UP
+    return {(str(number),): number for number in range(most)}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("state", "expected"), [("open", 4), ("", 5)])
+def test_a_letter_that_is_decided_during_the_look_takes_no_other_out_of_its_group(
+    monkeypatch: pytest.MonkeyPatch, state: str, expected: int
+) -> None:
+    for number in range(5):
+        died(published(f"article-{number}"), reason="Busy")
+    members, decided = failure_groups._members, []
+
+    def then_decide(*arguments: Any, **options: Any) -> Any:
+        found = members(*arguments, **options)
+        if not decided:
+            decided.extend(found.values())
+            DeadLetter.objects.filter(pk__in=decided).update(state="discarded")
+        return found
+
+    monkeypatch.setattr(failure_groups, "_members", then_decide)
+    groups = failure_groups.failure_groups(state=state)
+
+    assert [group.letters for group in groups] == [expected]
 
 
 def test_groups_are_none_where_the_database_is_away() -> None:
