@@ -6,8 +6,8 @@ from messaging.broker.wire import Delivery
 from messaging.handling.reading import Readable
 from messaging.handling.unhandled import Unhandled
 
-# A decoded event may take twenty times the room of its body. The worker gets through this much
-# of usual facts in about a second.
+# A decoded event may take twenty times the room of its body, and a batch of usual facts takes a
+# third of this.
 MAX_BYTES_AHEAD = 1024 * 1024
 
 
