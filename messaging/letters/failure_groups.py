@@ -73,22 +73,25 @@ def _parts(state: str) -> Mapping[_Key, FailureGroup]:
 def _members(state: str, *, most: int) -> dict[_Key, int]:
     """The id of one letter of each group and state."""
     table, names = DeadLetter._meta.db_table, ", ".join(_NAMES)
-    wanted = "state = %s AND" if state else ""
+    wanted, order = ("state = %s AND", _NAMES[1:]) if state else ("", _NAMES)
+    # As values: of rows of columns SQLite looks up the first alone.
+    before = ", ".join(f"found.{name} || ''" for name in order)
     sql = f"""
-        WITH RECURSIVE found(id) AS (
-            SELECT (SELECT id FROM {table} WHERE {wanted} state > '' ORDER BY {names} LIMIT 1)
+        WITH RECURSIVE found(id, {names}) AS (
+            SELECT * FROM (
+                SELECT id, {names} FROM {table} WHERE {wanted} state > '' ORDER BY {names} LIMIT 1
+            ) AS beginning
             UNION ALL
-            SELECT (
-                SELECT id FROM {table} WHERE {wanted} ({names}) > (
-                    SELECT {names} FROM {table} AS before WHERE before.id = found.id
-                ) ORDER BY {names} LIMIT 1
+            SELECT following.id, {", ".join(f"following.{name}" for name in _NAMES)}
+            FROM found JOIN {table} AS following ON following.id = (
+                SELECT id FROM {table} WHERE {wanted} ({", ".join(order)}) > ({before})
+                ORDER BY {names} LIMIT 1
             )
-            FROM found WHERE found.id IS NOT NULL
         )
-        SELECT id, {names} FROM {table} WHERE id IN (SELECT id FROM found LIMIT %s)
+        SELECT id, {names} FROM found LIMIT %s
     """  # names from the model alone
     with connections[DeadLetter.objects.db].cursor() as cursor:
-        cursor.execute(sql, [*([state] * 2 if state else []), most + 1])  # its end is a null
+        cursor.execute(sql, [*([state] * 2 if state else []), most])
         return {tuple(key): pk for pk, *key in cursor.fetchall()}
 
 

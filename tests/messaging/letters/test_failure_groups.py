@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 from django.conf import settings
 from django.core.management import call_command
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from messaging.letters import failure_groups
 from messaging.letters.explanations import own_frame
@@ -148,6 +148,30 @@ def test_groups_are_those_of_a_plain_look_at_all_letters(
         with monkeypatch.context() as patched:
             patched.setattr(failure_groups, "_members", too_many)
             assert failure_groups.failure_groups(state=state, most=100) == expected
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="how SQLite compares rows of columns")
+@pytest.mark.parametrize(
+    ("state", "step"),
+    [("", "((state,consumer,reason,place)>"), ("open", "(state=? AND (consumer,reason,place)>")],
+)
+def test_sqlite_finds_the_next_group_without_walking_through_the_last(
+    state: str, step: str
+) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def note(execute: Any, sql: str, parameters: Any, many: bool, context: Any) -> Any:
+        asked.append((sql, parameters))
+        return execute(sql, parameters, many, context)
+
+    with connection.execute_wrapper(note):
+        failure_groups.failure_groups(state=state)
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN QUERY PLAN {asked[0][0]}", asked[0][1])
+        plan = [row[3] for row in cursor.fetchall()]
+
+    assert any(step in line for line in plan), plan
 
 
 def too_many(_state: str, *, most: int) -> dict[tuple[str, ...], int]:
