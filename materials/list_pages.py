@@ -1,7 +1,6 @@
 """The pages of the editors' list: numbered, bounded, cut out of an index before rows are read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 from django.core.cache import cache
@@ -11,16 +10,13 @@ from django.db.models.functions import Coalesce
 
 from materials.listing import Selection
 from materials.models import Material, MaterialQuerySet
-from materials.whereabouts import arrived_among
 
 PAGE_SIZE = 50
 MOST_LISTED = 1_000
-# Of those that have a fact, nearly all have arrived.
-NEAR_LISTED = 1_250
 
 # What many share is looked for among so many of the first materials in the list's order: one by
 # one where nearly all share it, and by two indexes together.
-FIRST_FEW, FIRST_MANY = 4_000, 50_000
+FIRST_FEW, FIRST_MANY = 2_000, 50_000
 KEPT_SECONDS = 600
 
 
@@ -29,8 +25,7 @@ def page_of(selection: Selection, number: str | None) -> Page[Material]:
 
     A list ends after 1 000 materials (`is_cut` of the page then): to count and to pass over more
     of them takes too long for a page. Three queries; up to four more, two of them once in ten
-    minutes, for what is looked for by words or a tag on PostgreSQL; three more where only those
-    that have arrived are meant.
+    minutes, for what is looked for by words or a tag on PostgreSQL.
     """
     rows = _Rows(selection)
     page = Paginator(rows, PAGE_SIZE).get_page(number)
@@ -44,8 +39,7 @@ class _Rows(Sequence[Material]):
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._found = selection.materials()
-        self._arrived = self._few_arrived()
-        count = self._count_all() if self._arrived is None else len(self._arrived)
+        count = self._found.order_by().values("pk")[: MOST_LISTED + 1].count()
         self.is_cut = count > MOST_LISTED
         self._count = min(count, MOST_LISTED)
 
@@ -63,72 +57,37 @@ class _Rows(Sequence[Material]):
         rows = Material.objects.defer("body", "summary", "search_key").in_bulk(keys)
         return [rows[key] for key in keys if key in rows]
 
-    def _few_arrived(self) -> list[int] | None:
-        """All that have arrived, or more of them than are listed; None where that is not told so.
-
-        Nearly all have: the rest of the selection leaves few, and each of those is looked up.
-        Asked for both at once, a database reads the receipts of all materials.
-        """
-        searched = self._selection.words or self._selection.tag
-        if self._selection.delivery != "arrived" or not searched:
-            return None
-        near = self._wherever().materials().filter(revision__gte=1).order_by()
-        keys = _keys_of(near, slice(NEAR_LISTED))
-        arrived = _arrived_of(keys)
-        is_told = len(keys) < NEAR_LISTED or len(arrived) > MOST_LISTED
-        return arrived if is_told else None
-
-    def _count_all(self) -> int:
-        return self._found.order_by().values("pk")[: MOST_LISTED + 1].count()
-
-    def _wherever(self) -> Selection:
-        return replace(self._selection, delivery="")
-
     def _keys(self, place: slice) -> list[int]:
         if not self.is_cut:
-            found = self._found
-            if self._arrived is not None:
-                found = _among(self._arrived).order_by(*self._selection.order)
-            return _keys_of(_sorted_apart(found), place)
-        for within in _ways(self._selection if self._arrived is None else self._wherever()):
-            keys = self._keys_within(within, place)
+            return _keys_of(_sorted_apart(self._found), place)
+        keys: list[int] = []
+        for within in self._ways():
+            keys = _keys_of(within, place)
             if len(keys) == place.stop - place.start:
-                return keys
-        return _keys_of(self._found, place)
+                break
+        return keys
 
-    def _keys_within(self, within: MaterialQuerySet, place: slice) -> list[int]:
-        if self._arrived is None:
-            return _keys_of(within, place)
-        keys = _keys_of(within, slice(place.stop * NEAR_LISTED // MOST_LISTED + 1))
-        arrived = set(_arrived_of(keys))
-        return [key for key in keys if key in arrived][place]
-
-
-def _ways(selection: Selection) -> Iterator[MaterialQuerySet]:
-    """Beginnings of a long list, the quickest to look at first; all of it where that is quick."""
-    along = selection.materials(among_many=True)
-    searched = selection.words or selection.tag
-    if not searched or connections[along.db].vendor != "postgresql":
-        yield along
-        return
-    name = selection.order[0]
-    until = f"{name.removeprefix('-')}__{'gte' if name.startswith('-') else 'lte'}"
-    for size in (FIRST_FEW, FIRST_MANY):
-        last = _value_at(size, selection.order)
-        if last is None:
+    def _ways(self) -> Iterator[MaterialQuerySet]:
+        """Beginnings of the list, the quickest to look at first, and at last all of it."""
+        along = self._selection.materials(among_many=True)
+        searched = self._selection.words or self._selection.tag
+        if not searched or connections[self._found.db].vendor != "postgresql":
+            yield along
             return
-        if size == FIRST_FEW:
-            yield along.filter(**{until: last})
-        else:
-            yield _sorted_apart(selection.materials().filter(**{until: last}))
+        yield from self._windows(along)
+        yield self._found
 
-
-def _arrived_of(keys: Sequence[int]) -> list[int]:
-    return list(arrived_among(_among(keys)).order_by().values_list("pk", flat=True))
-
-
-def _among(keys: Sequence[int]) -> MaterialQuerySet:
-    return Material.objects.filter(pk__in=keys)
+    def _windows(self, along: MaterialQuerySet) -> Iterator[MaterialQuerySet]:
+        name = self._selection.order[0]
+        until = f"{name.removeprefix('-')}__{'gte' if name.startswith('-') else 'lte'}"
+        for size in (FIRST_FEW, FIRST_MANY):
+            last = _value_at(size, self._selection.order)
+            if last is None:
+                return
+            if size == FIRST_FEW:
+                yield along.filter(**{until: last})
+            else:
+                yield _sorted_apart(self._found.filter(**{until: last}))
 
 
 def _keys_of(found: MaterialQuerySet, place: slice) -> list[int]:

@@ -31,21 +31,6 @@ def delivered(found: MaterialQuerySet, delivery: str) -> MaterialQuerySet:
     return found.filter(_are_new_and_not_there(), ~_has_arrived(), ~_waits())
 
 
-def arrived_among(few: MaterialQuerySet) -> MaterialQuerySet:
-    """Those of a few materials whose last fact is in the catalog, each looked up by itself.
-
-    A database that sees the receipts of all joined to a few may read them all.
-    """
-    rest = few.filter(*(~_Each(rows.filter(**_LAST)) for rows in (_PARKED, _DEAD, _WAITING)))
-    return rest.filter(_Each(_ARRIVED.filter(**_LAST)), revision__gte=1)
-
-
-class _Each(Exists):
-    """Never made a join: PostgreSQL leaves a subquery with an offset as it is."""
-
-    template = "EXISTS(%(subquery)s OFFSET 0)"  # a LIMIT stands before it
-
-
 _LAST = {"material_id": OuterRef("material_id"), "revision": OuterRef("revision")}
 _PARKED = OutboxMessage.objects.failed().filter(consumer="").order_by()
 _WAITING = OutboxMessage.objects.pending().filter(consumer="").order_by()

@@ -381,10 +381,8 @@ def test_what_has_arrived_is_listed_as_a_plain_look_at_all_would_list_it(
     plain = [material.pk for material in selection.materials()]
     monkeypatch.setattr(list_pages, "PAGE_SIZE", 5)
 
-    # All is told by a few, more than are listed is told by them, they tell nothing.
-    for most, near in ((50, 60), (10, 30), (10, 12), (50, 12)):
+    for most in (50, 10):
         monkeypatch.setattr(list_pages, "MOST_LISTED", most)
-        monkeypatch.setattr(list_pages, "NEAR_LISTED", near)
         # Enough in the first window, in the second, in neither.
         for first_few, first_many in ((39, 39), (4, 30), (0, 1)):
             monkeypatch.setattr(list_pages, "FIRST_FEW", first_few)
@@ -394,20 +392,6 @@ def test_what_has_arrived_is_listed_as_a_plain_look_at_all_would_list_it(
             assert [material.pk for page in pages for material in page] == plain[:10]
             assert pages[0].paginator.count == min(len(plain), most)
             assert pages[0].is_cut == (len(plain) > most)  # type: ignore[attr-defined]
-
-
-def test_what_of_a_word_has_arrived_takes_few_questions_more(
-    editor: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(20):
-        at_every_station(f"few-{number}")
-    for_few = queries_for(editor, "q=few&delivery=arrived")
-    monkeypatch.setattr(list_pages, "MOST_LISTED", 5)
-    monkeypatch.setattr(list_pages, "NEAR_LISTED", 10)
-    monkeypatch.setattr(list_pages, "FIRST_FEW", 2)
-    monkeypatch.setattr(list_pages, "FIRST_MANY", 3)
-
-    assert queries_for(editor, "q=few&delivery=arrived") <= for_few + 8
 
 
 def test_what_many_share_is_found_though_its_place_was_noted_earlier(
