@@ -114,8 +114,8 @@ def failed_station(
         )
     again_at = failed_at + timedelta(milliseconds=settings.DELIVERY_RETRY_DELAY_MS)
     says = _("It could not be handled yet. Attempt %(attempt)d of %(last)d about %(time)s.") % {
-        "attempt": attempt + 1,
-        "last": MAX_ATTEMPT,
+        "attempt": attempt + 2,  # people count from one, and this is the next
+        "last": MAX_ATTEMPT + 1,
         "time": _clock(again_at),
     }
     if now - again_at > LATE_AFTER and (pause := _pause_of(consumer, look)):

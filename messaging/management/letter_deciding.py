@@ -94,11 +94,11 @@ class Deciding:
         self._command.stdout.write(json.dumps(rows))
 
     def _is_confirmed(self, matched: int) -> bool:
-        letters = "letter" if matched == 1 else "letters"
-        question = f"{self._verb.capitalize()} {matched} {letters}? [y/N] "
+        letters = f"{matched} letter" if matched == 1 else f"{matched} letters"
+        question = f"{self._verb.capitalize()} {letters}? [y/N] "
         if not sys.stdin.isatty():
             raise CommandError(
-                f"{matched} letters match; --yes confirms it where nobody can be asked",
+                f"{letters} to {self._verb}; --yes confirms it where nobody can be asked",
                 returncode=MISUSED,
             )
         self._command.stderr.write(question, ending="")

@@ -51,7 +51,7 @@ def letter_page(letter: DeadLetter) -> Iterator[str]:
     yield _line("where", letter.place)
     yield _line("attempts", _attempts(letter))
     yield _line("died", f"{moment(letter.died_at)}, first {moment(letter.first_died_at)}")
-    yield _line("copies", f"{letter.copies} since it was opened, which was {letter.deaths} times")
+    yield _line("copies", f"{letter.copies} since it was opened; opened so often: {letter.deaths}")
     yield _line("standing", str(standing(letter)))
     yield _line("simulated", simulated(letter))
     yield _line("redrive", _redrive(letter))

@@ -263,7 +263,7 @@ def test_what_fails_for_a_time_tells_each_attempt_and_in_the_end_the_way_to_the_
     catalog = station(page, 1, "Catalog")
 
     expect(catalog).to_contain_text(
-        re.compile(r"Attempt [123] of 3 about \d\d:\d\d:\d\d"), timeout=ARRIVAL_MS
+        re.compile(r"Attempt [234] of 4 about \d\d:\d\d:\d\d"), timeout=ARRIVAL_MS
     )
     expect(catalog).to_contain_text("It could not be handled. It waits", timeout=ARRIVAL_MS)
     expect(station(page, 1, "Audit")).to_contain_class("settled")

@@ -258,7 +258,7 @@ def test_a_retried_fact_tells_its_attempt_and_the_next_moment(settings) -> None:
     station = journey().stations[2]
 
     assert station.state == "retrying"
-    assert "Attempt 2 of 3" in station.says
+    assert "Attempt 3 of 4" in station.says
     assert f"{failed_at + timedelta(seconds=5):%H:%M:%S}" in station.says
     assert journey().summary == "retrying"
 
