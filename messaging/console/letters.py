@@ -32,7 +32,7 @@ from messaging.console.filters import (
 from messaging.console.rights import DISCARD, REQUEUE, VIEW_PAYLOAD, page
 from messaging.console.spans import span
 from messaging.letters import batches
-from messaging.letters.search import SEARCHED, Selection
+from messaging.letters.search import ALL, SEARCHED, Selection
 from messaging.letters.standing import with_standing
 from messaging.models import DeadLetter
 from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin
@@ -82,6 +82,7 @@ class LetterAdmin(ReadOnlyAdmin):
     )
     search_fields = ("error",)
     search_help_text = _("Words of the error or the body, or a material's or an event's id, whole")
+    everything = f"state={ALL}"  # without a word of the state, the open ones are shown
     actions = ("requeue_chosen", "discard_chosen", "restore_chosen")
     change_list_template = "admin/messaging/deadletter/change_list.html"
 

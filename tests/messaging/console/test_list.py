@@ -32,6 +32,7 @@ def test_it_opens_on_what_waits_for_a_decision(sign_in: SignIn) -> None:
     page = client.get(LIST)
 
     assert shown(page) == {waiting.pk}
+    assert '<a href="?state=all">Show all</a>' in page.content.decode()
     assert shown(client.get(LIST, {"state": "all"})) == {waiting.pk, settled.pk}
     assert shown(client.get(LIST, {"state": "discarded"})) == {settled.pk}
 
