@@ -391,7 +391,7 @@ def test_what_has_arrived_is_listed_as_a_plain_look_at_all_would_list_it(
             pages = [page_of(selection, "1"), page_of(selection, "2")]
             assert [material.pk for page in pages for material in page] == plain[:10]
             assert pages[0].paginator.count == min(len(plain), most)
-            assert pages[0].is_cut == (len(plain) > most)  # type: ignore[attr-defined]
+            assert pages[0].is_cut == (len(plain) > most)  # type: ignore[attr-defined]  # set on it
 
 
 def test_what_many_share_is_found_though_its_place_was_noted_earlier(
