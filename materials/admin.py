@@ -15,6 +15,7 @@ from messaging.read_only_admin import FactAdmin, ReadOnlyAdmin
 class MaterialAdmin(ReadOnlyAdmin):
     list_display = ("material_id", "title", "state", "revision", "differs", "updated_at")
     list_filter = ("state", "differs")
+    left_out_of_lists = ("body", "summary", "search_key")
     search_fields = ("material_id",)
     search_help_text = _("Words of the id, the title, the tags or the text, or their beginnings")
 
@@ -25,23 +26,16 @@ class MaterialAdmin(ReadOnlyAdmin):
         assert isinstance(queryset, MaterialQuerySet)
         return queryset.matching(search_term), False
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Material]:
-        rows: QuerySet[Material] = super().get_queryset(request)
-        return rows.defer("body", "summary", "search_key") if _is_list(request) else rows
-
 
 @admin.register(Revision)
 class RevisionAdmin(FactAdmin):
     list_display = ("of_material", "number", "kind", "title", "actor", "happened_at", "event_id")
     list_filter = ("kind",)
+    left_out_of_lists = ("body", "summary")
 
     @admin.display(description=_("material"))
     def of_material(self, revision: Revision) -> str:
         return revision.material_id
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Revision]:
-        rows: QuerySet[Revision] = super().get_queryset(request)
-        return rows.defer("body", "summary") if _is_list(request) else rows
 
 
 @admin.register(Schedule)
@@ -53,8 +47,3 @@ class ScheduleAdmin(ReadOnlyAdmin):
     @admin.display(description=_("material"))
     def of_material(self, schedule: Schedule) -> str:
         return schedule.material_id
-
-
-def _is_list(request: HttpRequest) -> bool:
-    # The list shows no texts; fifty of them could be 40 MB.
-    return bool(request.resolver_match and "object_id" not in request.resolver_match.kwargs)

@@ -61,6 +61,14 @@ class ReadOnlyAdmin(AnyModelAdmin):
     actions_selection_counter = True
     # The columns that may quote what a message, a broker or a server said.
     foreign_texts: tuple[str, ...] = ()
+    # Columns that no list shows: fifty rows of a page could be megabytes of them.
+    left_out_of_lists: tuple[str, ...] = ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        match = request.resolver_match
+        of_one_row = match is None or "object_id" in match.kwargs
+        return rows if of_one_row else rows.defer(*self.left_out_of_lists)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -18,7 +18,7 @@ class CatalogEntryAdmin(ReadOnlyAdmin):
     list_filter = ("visible",)
     search_fields = ("material_id",)
     search_help_text = _("The beginning of a material id")
-    exclude = ("body",)
+    exclude = left_out_of_lists = ("body",)
     readonly_fields = ("body_text",)
 
     def get_search_results(
@@ -26,12 +26,6 @@ class CatalogEntryAdmin(ReadOnlyAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         # The beginning, not the usual "contains", which no index answers.
         return queryset.filter(material_id__startswith=search_term.strip()), False
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[CatalogEntry]:
-        rows: QuerySet[CatalogEntry] = super().get_queryset(request)
-        # The list shows no bodies; fifty of them could be 40 MB.
-        match = request.resolver_match
-        return rows.defer("body") if match and "object_id" not in match.kwargs else rows
 
     @admin.display(description=_("body"))
     def body_text(self, entry: CatalogEntry) -> str:

@@ -4,8 +4,7 @@ import uuid
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.db.models import Q
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -35,12 +34,8 @@ class FailedAttemptAdmin(ConsoleList, PayloadAdmin):
     NEWEST = 20_000
     foreign_texts = ("error_class", "error_text")
     exclude = ("attempt", "traceback")
+    left_out_of_lists = ("traceback",)
     readonly_fields = ("try_number", "traceback_text")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[FailedAttempt]:
-        rows: QuerySet[FailedAttempt] = super().get_queryset(request)
-        match = request.resolver_match
-        return rows.defer("traceback") if match and "object_id" not in match.kwargs else rows
 
     def about(self, material_id: str, event_id: uuid.UUID | None) -> Q:
         wanted = Q(material_id=material_id)
