@@ -34,17 +34,16 @@ def page_of(selection: Selection, number: str | None) -> Page[Material]:
 
 
 class _Rows(Sequence[Material]):
-    """What the paginator counts and slices: first the keys, then the rows that have them."""
+    """What the paginator counts and slices: of few all keys are found once, of many a page's."""
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._found = selection.materials()
-        count = self._found.order_by().values("pk")[: MOST_LISTED + 1].count()
-        self.is_cut = count > MOST_LISTED
-        self._count = min(count, MOST_LISTED)
+        self._some = list(self._found.order_by().values_list("pk", flat=True)[: MOST_LISTED + 1])
+        self.is_cut = len(self._some) > MOST_LISTED
 
     def __len__(self) -> int:
-        return self._count
+        return min(len(self._some), MOST_LISTED)
 
     @overload
     def __getitem__(self, place: int) -> Material: ...
@@ -59,7 +58,8 @@ class _Rows(Sequence[Material]):
 
     def _keys(self, place: slice) -> list[int]:
         if not self.is_cut:
-            return _keys_of(_sorted_apart(self._found), place)
+            all_of_them = Material.objects.filter(pk__in=self._some)
+            return _keys_of(_sorted_apart(all_of_them.order_by(*self._selection.order)), place)
         keys: list[int] = []
         for within in self._ways():
             keys = _keys_of(within, place)
