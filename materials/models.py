@@ -204,13 +204,7 @@ class Material(models.Model):
     @property
     def content(self) -> Content:
         """The draft."""
-        return Content(
-            title=self.title,
-            summary=self.summary,
-            body=self.body,
-            language=self.language,
-            tags=tuple(self.tags),
-        )
+        return _content_of(self)
 
     def published_content(self) -> Content | None:
         """What readers are meant to see now; None while that is nothing. One query."""
@@ -277,10 +271,14 @@ class Revision(models.Model):
     @property
     def content(self) -> Content:
         """What was published; empty for a withdrawal."""
-        return Content(
-            title=self.title,
-            summary=self.summary,
-            body=self.body,
-            language=self.language,
-            tags=tuple(self.tags),
-        )
+        return _content_of(self)
+
+
+def _content_of(row: Material | Revision) -> Content:
+    return Content(
+        title=row.title,
+        summary=row.summary,
+        body=row.body,
+        language=row.language,
+        tags=tuple(row.tags),
+    )
