@@ -121,6 +121,8 @@ class Worker:
         unreadable: list[Unhandled] = []
         failed: list[Unhandled] = []
         for delivery in deliveries:
+            if self._lifetime.stopping:
+                return  # A hostile body may take a tenth of a second; nothing is begun yet.
             match delivery:
                 case Readable() as sound:
                     readable.append(sound)
