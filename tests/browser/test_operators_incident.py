@@ -120,7 +120,7 @@ def settle_one(page: Page, site: House) -> None:
     letter = DeadLetter.objects.get(material_id="article-108", revision=2, consumer="catalog")
     eventually(lambda: letter.refresh_from_db() or letter.state == "resolved", what="the receipt")
     page.reload()
-    expect(page.get_by_role("heading", name="Settled")).to_be_visible()
+    expect(page.get_by_role("heading", name="Resolved", exact=True)).to_be_visible()
     expect(page.locator(".history")).to_contain_text("the disk is back")
 
 
