@@ -34,16 +34,17 @@ def page_of(selection: Selection, number: str | None) -> Page[Material]:
 
 
 class _Rows(Sequence[Material]):
-    """What the paginator counts and slices: of few all keys are found once, of many a page's."""
+    """What the paginator counts and slices: first the keys, then the rows that have them."""
 
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._found = selection.materials()
-        self._some = list(self._found.order_by().values_list("pk", flat=True)[: MOST_LISTED + 1])
-        self.is_cut = len(self._some) > MOST_LISTED
+        count = self._found.order_by().values("pk")[: MOST_LISTED + 1].count()
+        self.is_cut = count > MOST_LISTED
+        self._count = min(count, MOST_LISTED)
 
     def __len__(self) -> int:
-        return min(len(self._some), MOST_LISTED)
+        return self._count
 
     @overload
     def __getitem__(self, place: int) -> Material: ...
@@ -58,8 +59,7 @@ class _Rows(Sequence[Material]):
 
     def _keys(self, place: slice) -> list[int]:
         if not self.is_cut:
-            all_of_them = Material.objects.filter(pk__in=self._some)
-            return _keys_of(_sorted_apart(all_of_them.order_by(*self._selection.order)), place)
+            return _keys_of(_sorted_apart(self._found), place)
         keys: list[int] = []
         for within in self._ways():
             keys = _keys_of(within, place)
