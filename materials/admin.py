@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from materials.models import Material, MaterialQuerySet, Revision, Schedule
+from materials.models import TEXTS, Material, MaterialQuerySet, Revision, Schedule
 from messaging.read_only_admin import FactAdmin, ReadOnlyAdmin
 
 
@@ -15,7 +15,7 @@ from messaging.read_only_admin import FactAdmin, ReadOnlyAdmin
 class MaterialAdmin(ReadOnlyAdmin):
     list_display = ("material_id", "title", "state", "revision", "differs", "updated_at")
     list_filter = ("state", "differs")
-    left_out_of_lists = ("body", "summary", "search_key")
+    left_out_of_lists = TEXTS
     search_fields = ("material_id",)
     search_help_text = _("Words of the id, the title, the tags or the text, or their beginnings")
 

@@ -133,7 +133,7 @@ def _go_on(request: HttpRequest, act: str) -> HttpResponse:
 
 
 def _as_they_stand(results: list[Result]) -> list[Result]:
-    few = Material.objects.defer("body", "summary", "search_key")
+    few = Material.objects.without_texts()
     standing = few.in_bulk([each.material_id for each in results], field_name="material_id")
     return [replace(each, material=standing.get(each.material_id)) for each in results]
 
@@ -182,7 +182,7 @@ def _chosen(request: HttpRequest) -> MaterialQuerySet:
         ]
         ids = [*request.POST.getlist("material"), *(item.partition(":")[0] for item in items)]
         found = Material.objects.filter(material_id__in=list(filter(is_material_id, ids[:MOST])))
-    return found.defer("body", "summary", "search_key")
+    return found.without_texts()
 
 
 def _is_able(material: Material, act: str) -> bool:

@@ -54,7 +54,7 @@ class _Rows(Sequence[Material]):
         if isinstance(place, int):
             return self[place : place + 1][0]
         keys = self._keys(place)
-        rows = Material.objects.defer("body", "summary", "search_key").in_bulk(keys)
+        rows = Material.objects.without_texts().in_bulk(keys)
         return [rows[key] for key in keys if key in rows]
 
     def _keys(self, place: slice) -> list[int]:

@@ -23,6 +23,7 @@ from materials.planned import Schedule
 from materials.search_keys import asked_words, words_of
 
 __all__ = [
+    "TEXTS",
     "Material",
     "MaterialQuerySet",
     "Revision",
@@ -50,6 +51,10 @@ class MaterialQuerySet(models.QuerySet["Material"]):
     def locked(self) -> Self:
         """Rows held until the transaction ends; on SQLite the transaction itself is the lock."""
         return self.select_for_update(no_key=True)
+
+    def without_texts(self) -> Self:
+        """Without what no list shows: fifty rows of them could be 40 MB."""
+        return self.defer(*TEXTS)
 
     def matching(self, text: str, *, among_many: bool = False) -> Self:
         """Materials with words that begin like each of these, in id, title, tags or text.
@@ -114,6 +119,7 @@ _HAS_TAG_ON_SQLITE = """(
     AND EXISTS (SELECT 1 FROM json_each(materials_material.tags) WHERE json_each.value = %s)
 )"""
 MOST_WORDS = 12
+TEXTS = ("body", "summary", "search_key")
 
 
 class Material(models.Model):
