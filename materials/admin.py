@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from materials.models import TEXTS, Material, MaterialQuerySet, Revision, Schedule
+from materials.searching import matching
 from messaging.read_only_admin import FactAdmin, ReadOnlyAdmin
 
 
@@ -24,7 +25,7 @@ class MaterialAdmin(ReadOnlyAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         # As the editors' list does, and not by the usual "contains", which no index answers.
         assert isinstance(queryset, MaterialQuerySet)
-        return queryset.matching(search_term), False
+        return matching(queryset, search_term), False
 
 
 @admin.register(Revision)

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from materials.models import Material, MaterialQuerySet, Schedule
+from materials.searching import in_language, matching, tagged
 from materials.whereabouts import DELIVERIES, delivered
 
 LONGEST_WORDS = 200
@@ -77,16 +78,16 @@ class Selection:
         Those `among_many` are asked for in a way that is quick where so many pass that a page of
         them is soon met.
         """
-        found = Material.objects.matching(self.words, among_many=among_many)
+        found = matching(Material.objects.all(), self.words, among_many=among_many)
         if self.state:
             found = found.filter(_STATES[self.state])
         if self.delivery:
             found = delivered(found, self.delivery)
         if self.tag:
-            found = found.tagged(self.tag, among_many=among_many)
+            found = tagged(found, self.tag, among_many=among_many)
         if self.language:
             by_date = self.order[0].endswith("updated_at")
-            found = found.in_language(self.language, among_many=among_many and not by_date)
+            found = in_language(found, self.language, among_many=among_many and not by_date)
         if self.author:
             found = found.filter(updated_by=self.author)
         return found.order_by(*self.order)

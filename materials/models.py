@@ -1,26 +1,23 @@
 """What editors own: materials with their drafts, and the facts published about them.
 
 Written by `materials.actions` and, for many new ones at once, `materials.newcomers`; plans by
-`materials.schedules`. A draft stands apart from what is published: readers'
-projections learn only of revisions, through events.
+`materials.schedules`; searched by `materials.searching`. A draft stands apart from what is
+published: readers' projections learn only of revisions, through events.
 """
 
-import json
 import re
 from typing import Self
 
 from django.conf import settings
 from django.core.validators import RegexValidator
-from django.db import connections, models
-from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce, Length
+from django.db import models
+from django.db.models.functions import Length
 from django.db.models.lookups import LessThanOrEqual
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from materials.content import Content
 from materials.planned import Schedule
-from materials.search_keys import asked_words, words_of
 
 __all__ = [
     "TEXTS",
@@ -56,69 +53,7 @@ class MaterialQuerySet(models.QuerySet["Material"]):
         """Without what no list shows: fifty rows of them could be 40 MB."""
         return self.defer(*TEXTS)
 
-    def matching(self, text: str, *, among_many: bool = False) -> Self:
-        """Materials with words that begin like each of these, in id, title, tags or text.
 
-        A word that a sign joins to the next, as in an id, is a word as a whole. By an index. Signs
-        alone match nothing. With `among_many` the database goes along the materials in their order:
-        SQLite looks each up among those that match, PostgreSQL looks at each.
-        """
-        words = asked_words(text)[:MOST_WORDS]
-        if not words:
-            return self.none() if text.strip() else self
-        if connections[self.db].vendor == "postgresql":
-            # Letters and digits alone: quoting is enough.
-            query = " & ".join(f"'{word}'{'' if whole else ':*'}" for word, whole in words)
-            says = _IS_SEEN_TO_SAY if among_many else _SAYS_ON_POSTGRESQL
-            return self.filter(RawSQL(says, [query], models.BooleanField()))
-        query = " AND ".join(f'"{word}"{"" if whole else "*"}' for word, whole in words)
-        says = _IS_AMONG_ON_SQLITE if among_many else _SAYS_ON_SQLITE
-        return self.filter(RawSQL(says, [query], models.BooleanField()))
-
-    def tagged(self, tag: str, *, among_many: bool = False) -> Self:
-        """Those that carry exactly this tag; `among_many` as in `matching`."""
-        if "\x00" in tag:
-            return self.none()  # PostgreSQL cannot be asked for NUL
-        if connections[self.db].vendor == "postgresql":
-            if among_many:
-                seen = RawSQL(_IS_SEEN_TO_CARRY, [json.dumps([tag])], models.BooleanField())
-                return self.filter(seen)
-            return self.filter(tags__contains=[tag])
-        # The words of its tags belong to a material's words, so the index leaves few to be read.
-        words = " AND ".join(f'"{word}"' for word in words_of(tag)[:MOST_WORDS])
-        statement = _IS_AMONG_ON_SQLITE if among_many else _SAYS_ON_SQLITE
-        says = RawSQL(statement, [words], models.BooleanField())
-        near = self.filter(says) if words else self
-        # Most rows are passed over without reading their JSON, in which the tag stands as here.
-        written = [json.dumps(tag), tag]
-        return near.filter(RawSQL(_HAS_TAG_ON_SQLITE, written, models.BooleanField()))
-
-    def in_language(self, language: str, *, among_many: bool = False) -> Self:
-        """Those whose draft is in it. With `among_many` SQLite does not ask the index of languages.
-
-        It would take half of the materials for few, and sort them all.
-        """
-        if not among_many or connections[self.db].vendor == "postgresql":
-            return self.filter(language=language)
-        looked_at = Coalesce("language", models.Value(""))
-        return self.alias(looked_at=looked_at).filter(looked_at=language)
-
-
-# The column on PostgreSQL and the table on SQLite are made by migrations.
-_SAYS_ON_POSTGRESQL = "materials_material.search_vector @@ %s::tsquery"
-# What is so tested no index is asked for.
-_IS_SEEN_TO_SAY = f"({_SAYS_ON_POSTGRESQL}) IS TRUE"
-_IS_SEEN_TO_CARRY = "(materials_material.tags @> %s::jsonb) IS TRUE"
-_SAYS_ON_SQLITE = """materials_material.id IN (
-    SELECT rowid FROM material_words WHERE material_words MATCH %s
-)"""
-# The sign keeps SQLite from going through all that match instead.
-_IS_AMONG_ON_SQLITE = f"+{_SAYS_ON_SQLITE}"
-_HAS_TAG_ON_SQLITE = """(
-    instr(materials_material.tags, %s)
-    AND EXISTS (SELECT 1 FROM json_each(materials_material.tags) WHERE json_each.value = %s)
-)"""
-MOST_WORDS = 12
 TEXTS = ("body", "summary", "search_key")
 
 
