@@ -1,6 +1,6 @@
 """The pages of the editors' list: numbered, bounded, cut out of an index before rows are read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, overload
 
 from django.core.cache import cache
@@ -14,9 +14,10 @@ from materials.models import Material, MaterialQuerySet
 PAGE_SIZE = 50
 MOST_LISTED = 1_000
 
-# What many share is looked for among so many of the first materials in the list's order: one by
-# one where nearly all share it, and by two indexes together.
-FIRST_FEW, FIRST_MANY = 2_000, 50_000
+# What many share is met early among all materials in the list's order: one by one among the first
+# few, by two indexes among as many as those few let expect. Among the most of them it takes longer
+# than to count all that is found.
+FIRST_FEW, FIRST_MANY, FIRST_MOST = 2_000, (25_000, 50_000), (100_000, 200_000)
 KEPT_SECONDS = 600
 
 
@@ -24,13 +25,17 @@ def page_of(selection: Selection, number: str | None) -> Page[Material]:
     """That page, or the nearest one there is, without the materials' texts.
 
     A list ends after 1 000 materials (`is_cut` of the page then): to count and to pass over more
-    of them takes too long for a page. Three queries; up to four more, two of them once in ten
-    minutes, for what is looked for by words or a tag on PostgreSQL.
+    of them takes too long for a page. Three queries; for what is looked for by words or a tag on
+    PostgreSQL up to three more, and four once in ten minutes.
     """
-    rows = _Rows(selection)
+    rows = _SearchedRows(selection) if _is_searched_on_postgresql(selection) else _Rows(selection)
     page = Paginator(rows, PAGE_SIZE).get_page(number)
     page.is_cut = rows.is_cut  # type: ignore[attr-defined]
     return page
+
+
+def _is_searched_on_postgresql(selection: Selection) -> bool:
+    return selection.is_searched and connections[Material.objects.db].vendor == "postgresql"
 
 
 class _Rows(Sequence[Material]):
@@ -39,7 +44,7 @@ class _Rows(Sequence[Material]):
     def __init__(self, selection: Selection) -> None:
         self._selection = selection
         self._found = selection.materials()
-        count = self._found.order_by().values("pk")[: MOST_LISTED + 1].count()
+        count = self._counted()
         self.is_cut = count > MOST_LISTED
         self._count = min(count, MOST_LISTED)
 
@@ -57,37 +62,56 @@ class _Rows(Sequence[Material]):
         rows = Material.objects.without_texts().in_bulk(keys)
         return [rows[key] for key in keys if key in rows]
 
+    def _counted(self) -> int:
+        """One more than are listed, where there are more."""
+        return self._found.order_by().values("pk")[: MOST_LISTED + 1].count()
+
+    def _keys(self, place: slice) -> list[int]:
+        if self.is_cut:
+            return _keys_of(self._selection.materials(among_many=True), place)
+        return _keys_of(_sorted_apart(self._found), place)
+
+
+class _SearchedRows(_Rows):
+    """Those that an index of words or tags finds, on PostgreSQL: each look at it takes long."""
+
+    def _counted(self) -> int:
+        self._few = self._met = self._keys_until(FIRST_FEW)
+        size = self._enough_for(MOST_LISTED + 1, FIRST_MANY)
+        if size and len(self._few) <= MOST_LISTED:
+            self._met = self._keys_until(size)
+        if len(self._met) > MOST_LISTED:
+            return len(self._met)
+        self._all = list(self._found.order_by().values_list("pk", flat=True)[: MOST_LISTED + 1])
+        return len(self._all)
+
     def _keys(self, place: slice) -> list[int]:
         if not self.is_cut:
-            return _keys_of(_sorted_apart(self._found), place)
-        keys: list[int] = []
-        for within in self._ways():
-            keys = _keys_of(within, place)
-            if len(keys) == place.stop - place.start:
-                break
-        return keys
+            found = Material.objects.filter(pk__in=self._all).order_by(*self._selection.order)
+            return _keys_of(found, place)
+        if place.stop <= len(self._met):
+            return self._met[place]
+        if size := self._enough_for(place.stop, FIRST_MANY + FIRST_MOST):
+            keys = self._keys_until(size)
+            if place.stop <= len(keys):
+                return keys[place]
+        return _keys_of(self._found, place)
 
-    def _ways(self) -> Iterator[MaterialQuerySet]:
-        """Beginnings of the list, the quickest to look at first, and at last all of it."""
-        along = self._selection.materials(among_many=True)
-        searched = self._selection.words or self._selection.tag
-        if not searched or connections[self._found.db].vendor != "postgresql":
-            yield along
-            return
-        yield from self._windows(along)
-        yield self._found
+    def _enough_for(self, wanted: int, sizes: Sequence[int]) -> int | None:
+        """Among how many first materials so many are to be expected."""
+        hardly = 1.5 * wanted * FIRST_FEW
+        return next((size for size in sizes if size * len(self._few) > hardly), None)
 
-    def _windows(self, along: MaterialQuerySet) -> Iterator[MaterialQuerySet]:
-        name = self._selection.order[0]
-        until = f"{name.removeprefix('-')}__{'gte' if name.startswith('-') else 'lte'}"
-        for size in (FIRST_FEW, FIRST_MANY):
-            last = _value_at(size, self._selection.order)
-            if last is None:
-                return
-            if size == FIRST_FEW:
-                yield along.filter(**{until: last})
-            else:
-                yield _sorted_apart(self._found.filter(**{until: last}))
+    def _keys_until(self, size: int) -> list[int]:
+        """One more key than is listed, of those found among so many first materials of all."""
+        order = self._selection.order
+        name = order[0].removeprefix("-")
+        if (last := _value_at(size, order)) is None:
+            return []
+        is_few = size == FIRST_FEW
+        found = self._selection.materials(among_many=True) if is_few else _sorted_apart(self._found)
+        until = f"{name}__{'gte' if order[0].startswith('-') else 'lte'}"
+        return _keys_of(found.filter(**{until: last}), slice(MOST_LISTED + 1))
 
 
 def _keys_of(found: MaterialQuerySet, place: slice) -> list[int]:

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from materials.models import Material, MaterialQuerySet, Schedule
-from materials.searching import in_language, matching, tagged
+from materials.searching import in_language, is_common, matching, tagged
 from materials.whereabouts import DELIVERIES, delivered
 
 LONGEST_WORDS = 200
@@ -72,6 +72,11 @@ class Selection:
         """The names to sort by, as Django takes them; an index has them in this order."""
         return SORTS[self.sort or "edited"]
 
+    @property
+    def is_searched(self) -> bool:
+        """Whether by words or a tag."""
+        return bool(self.words or self.tag)
+
     def materials(self, *, among_many: bool = False) -> MaterialQuerySet:
         """The materials, in order.
 
@@ -86,11 +91,17 @@ class Selection:
         if self.tag:
             found = tagged(found, self.tag, among_many=among_many)
         if self.language:
-            by_date = self.order[0].endswith("updated_at")
-            found = in_language(found, self.language, among_many=among_many and not by_date)
+            by_index = self._asks_for_language_first(among_many=among_many)
+            found = in_language(found, self.language, by_index=by_index)
         if self.author:
             found = found.filter(updated_by=self.author)
         return found.order_by(*self.order)
+
+    def _asks_for_language_first(self, *, among_many: bool) -> bool:
+        by_date = self.order[0].endswith("updated_at")  # as the index of languages goes on
+        if among_many:
+            return by_date and not self.is_searched
+        return not (self.is_searched and is_common(self.language))
 
 
 def choices() -> dict[str, list[tuple[str, str]]]:

@@ -5,16 +5,19 @@ migrations; both follow from each material's search key (`materials.search_keys`
 """
 
 import json
+from hashlib import sha256
 
+from django.core.cache import cache
 from django.db import connections
-from django.db.models import BooleanField, Value
+from django.db.models import BooleanField
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce
 
-from materials.models import MaterialQuerySet
+from materials.models import Material, MaterialQuerySet
 from materials.search_keys import asked_words, words_of
 
 MOST_WORDS = 12
+COMMON = 20_000
+KEPT_SECONDS = 600
 
 
 def matching(found: MaterialQuerySet, text: str, *, among_many: bool = False) -> MaterialQuerySet:
@@ -52,23 +55,31 @@ def tagged(found: MaterialQuerySet, tag: str, *, among_many: bool = False) -> Ma
     return _where(near, _HAS_TAG_ON_SQLITE, json.dumps(tag), tag)
 
 
-def in_language(
-    found: MaterialQuerySet, language: str, *, among_many: bool = False
-) -> MaterialQuerySet:
-    """Those whose draft is in it. With `among_many` SQLite does not ask the index of languages.
+def in_language(found: MaterialQuerySet, language: str, *, by_index: bool) -> MaterialQuerySet:
+    """Those whose draft is in it; otherwise than `by_index` the language of each is looked at.
 
-    It would take half of the materials for few, and sort them all.
+    The index of languages takes half of the materials for few, where so many are in one.
     """
-    if not among_many or _is_postgresql(found):
+    if by_index:
         return found.filter(language=language)
-    looked_at = Coalesce("language", Value(""))
-    return found.alias(looked_at=looked_at).filter(looked_at=language)
+    return _where(found, _IS_SEEN_TO_BE_IN, language)
+
+
+def is_common(language: str) -> bool:
+    """Whether more than 20 000 drafts are in it; as of some minutes ago."""
+    key = f"materials:common:{sha256(language.encode()).hexdigest()}"
+    if (kept := cache.get(key)) is None:
+        drafts = Material.objects.filter(language=language).order_by()
+        kept = drafts[COMMON : COMMON + 1].exists()
+        cache.set(key, kept, timeout=KEPT_SECONDS)
+    return bool(kept)
 
 
 _SAYS_ON_POSTGRESQL = "materials_material.search_vector @@ %s::tsquery"
 # What is so tested no index is asked for.
 _IS_SEEN_TO_SAY = f"({_SAYS_ON_POSTGRESQL}) IS TRUE"
 _IS_SEEN_TO_CARRY = "(materials_material.tags @> %s::jsonb) IS TRUE"
+_IS_SEEN_TO_BE_IN = "(materials_material.language = %s) IS TRUE"
 _SAYS_ON_SQLITE = """materials_material.id IN (
     SELECT rowid FROM material_words WHERE material_words MATCH %s
 )"""
