@@ -99,7 +99,7 @@ def _admin_lists(some: list[str]) -> dict[str, list[str]]:
         "outbox, filters": [f"{outbox}?type=material.withdrawn", f"{outbox}?consumer=catalog"],
         "inbox": [inbox, f"{inbox}?p=200"],
         "inbox, filters": [f"{inbox}?outcome__exact=stale", f"{inbox}?consumer=audit"],
-        "failed attempts": [attempts, f"{attempts}?transient__exact=0"],
+        "failed attempts": [attempts, f"{attempts}?kind=permanent"],
         "audit": [audit, f"{audit}?p=200"],
         "catalog": [catalog, f"{catalog}?p=200", f"{catalog}?visible__exact=0"],
         "materials": [material, f"{material}?p=200", f"{material}?state__exact=withdrawn"],

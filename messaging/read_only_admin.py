@@ -94,6 +94,7 @@ class ReadOnlyAdmin(AnyModelAdmin):
         shown = super().get_changelist_instance(request)
         for row in shown.result_list:
             self._make_showable(row)
+        shown.show_admin_actions = shown.result_count > 0
         return shown
 
     def get_object(

@@ -4,7 +4,8 @@ import uuid
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +15,23 @@ from messaging.console.lists import ConsoleList, fact, short_error, short_id
 from messaging.console.quoting import WITHHELD, PayloadAdmin
 from messaging.models import FailedAttempt
 from messaging.read_only_admin import preview
+
+
+class KindFilter(admin.SimpleListFilter):
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("transient", _("transient")), ("permanent", _("permanent"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        match self.value():
+            case None:
+                return queryset
+            case "transient" | "permanent" as kind:
+                return queryset.filter(transient=kind == "transient")
+            case _:
+                return queryset.none()
 
 
 class FailedAttemptAdmin(ConsoleList, PayloadAdmin):
@@ -29,7 +47,7 @@ class FailedAttemptAdmin(ConsoleList, PayloadAdmin):
         "failure",
         "failed_at",
     )
-    list_filter = ("transient", ConsumerFilter, TypeFilter)
+    list_filter = (KindFilter, ConsumerFilter, TypeFilter)
     # Each row holds a traceback that has to be passed over.
     NEWEST = 20_000
     foreign_texts = ("error_class", "error_text")

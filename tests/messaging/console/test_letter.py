@@ -307,3 +307,18 @@ def test_headers_no_json_has_a_word_for_are_shown(sign_in: SignIn) -> None:
     assert (
         base64.b64encode(b"\x00\xff").decode() in client.get(letter_url(letter.pk)).content.decode()
     )
+
+
+def test_a_page_names_its_letter_once_on_the_way_to_it(sign_in: SignIn) -> None:
+    letter = died(facts.published("article-107"))
+    client = sign_in(*ALL_RIGHTS)
+    of_letter = client.get(letter_url(letter.pk)).content.decode()
+    of_decision = client.get(decision_url("discard", letter.pk)).content.decode()
+
+    def crumbs(page: str) -> list[str]:
+        way = page.partition('<div class="breadcrumbs">')[2].partition("</div>")[0]
+        return [re.sub(r"<[^>]+>", "", part).strip() for part in way.split("›")]
+
+    above = ["Home", "Delivery", "Dead letters"]
+    assert crumbs(of_letter) == [*above, f"Letter {letter.pk} of catalog"]
+    assert crumbs(of_decision)[:3] == above
