@@ -25,11 +25,11 @@ def count(entries: CatalogQuerySet, *, name: str) -> int:
 
     `name` tells one set of entries from others.
     """
-    kept: int | None = cache.get(_key(f"count {name}"))
-    if kept is not None:
-        return kept
-    few = count_a_few(entries, name=name)
-    return few if few <= COUNTED_EACH_TIME else keep(entries.order_by().count, name=f"count {name}")
+    return keep(
+        entries.order_by().count,
+        name=f"count {name}",
+        worth_it=lambda found: found > COUNTED_EACH_TIME,
+    )
 
 
 def count_a_few(entries: CatalogQuerySet, *, name: str) -> int:
@@ -51,8 +51,16 @@ def sorted_apart(few: CatalogQuerySet) -> CatalogQuerySet:
     return few.order_by(Coalesce("published_at", "published_at").desc(), "material_id")
 
 
-def keep(work_out: Callable[[], Answer], *, name: str) -> Answer:
-    """The answer of at most a minute ago, or of 100 times as long ago as it takes to find."""
+def keep(
+    work_out: Callable[[], Answer],
+    *,
+    name: str,
+    worth_it: Callable[[Answer], bool] = lambda _answer: True,
+) -> Answer:
+    """The answer of at most a minute ago, or of 100 times as long ago as it takes to find.
+
+    One that is not `worth_it` is worked out each time.
+    """
     key = _key(name)
     kept: Answer | None = cache.get(key)
     if kept is not None:
@@ -60,7 +68,8 @@ def keep(work_out: Callable[[], Answer], *, name: str) -> Answer:
     began = time.monotonic()
     answer = work_out()
     taken = time.monotonic() - began
-    cache.set(key, answer, timeout=max(KEPT_SECONDS, KEPT_PER_SECOND_OF_WORK * taken))
+    if worth_it(answer):
+        cache.set(key, answer, timeout=max(KEPT_SECONDS, KEPT_PER_SECOND_OF_WORK * taken))
     return answer
 
 
