@@ -23,6 +23,7 @@ from messaging.running.process import Lifetime
 Act = Callable[..., list[Answer]]
 
 _ABANDONED = "stopped on request, in the middle of a piece"
+_BROKEN_OFF = "ended by an error"
 
 
 class Deciding:
@@ -73,7 +74,7 @@ class Deciding:
             newest_id=newest,
             in_background=False,
         )
-        because = ""
+        because = _BROKEN_OFF
         try:
             chosen = batches.letters_of(batch)
             code = self._decide(pieces(chosen, newest=newest), batch=batch)

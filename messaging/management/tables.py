@@ -1,6 +1,6 @@
 """Tables as commands draw them on standard output."""
 
-from typing import IO, NoReturn, cast
+from typing import IO, cast
 
 from django.core.management.base import OutputWrapper
 from rich.console import Console
@@ -10,10 +10,7 @@ PIPE_COLUMNS = 200
 
 
 class TableConsole(Console):
-    """On a command's own standard output. Foreign text is shown as it is, not read as markup.
-
-    Raises BrokenPipeError when the reader goes away early, where rich itself would exit with 1.
-    """
+    """On a command's own standard output. Foreign text is shown as it is, not read as markup."""
 
     def __init__(self, stdout: OutputWrapper) -> None:
         super().__init__(
@@ -22,6 +19,3 @@ class TableConsole(Console):
             markup=False,
             highlight=False,
         )
-
-    def on_broken_pipe(self) -> NoReturn:
-        raise  # rich calls this while it handles the error

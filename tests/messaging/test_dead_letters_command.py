@@ -317,6 +317,34 @@ def test_a_batch_that_breaks_off_tells_what_it_did(monkeypatch: pytest.MonkeyPat
     assert batch.finished_at is not None
 
 
+def test_a_batch_that_ends_by_an_error_of_any_kind_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    died(published())
+
+    def fail(*arguments: Any, **options: Any) -> Any:
+        raise KeyError
+
+    monkeypatch.setattr(dead_letters, "discard", fail)
+    with pytest.raises(KeyError):
+        Said("discard", "--all-matching", "--yes", "--reason", "no")
+
+    batch = OperatorBatch.objects.get()
+    assert (batch.ended_because, batch.done) == ("ended by an error", 0)
+
+
+def test_a_list_that_nobody_reads_any_longer_ends_early() -> None:
+    for number in range(5):
+        died(published(f"article-{number}"))
+
+    class Impatient(io.StringIO):
+        def writable(self) -> bool:
+            return self.getvalue().count("\n") < 2
+
+    out = Impatient()
+    call_command("dead_letters", "list", "--json", stdout=out)
+
+    assert out.getvalue().count("article-") == 3
+
+
 def test_what_was_not_there_when_it_was_asked_is_not_decided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

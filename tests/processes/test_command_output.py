@@ -1,14 +1,21 @@
 """What commands write, wherever it goes: a full disk, a closed stream, an old terminal."""
 
+import errno
+import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from catalogsite.command_output import CommandOutput
 from materials import actions
 from materials.models import Material
+from messaging.models import OperatorBatch
 from tests.environment import PROJECT
 from tests.messaging.dead import died
 from tests.messaging.facts import published
@@ -40,20 +47,42 @@ def test_a_full_disk_is_told_in_one_line(run: Run, arguments: str) -> None:
     assert code == 1
     assert err.splitlines()[-1] == (
         "CommandError: standard output takes no more: No space left on device. "
-        "What was done before is done."
+        "The report is cut short, not the work."
     )
     assert "Traceback" not in err
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="about a device of Linux")
-def test_what_was_published_before_the_disk_was_full_stays_published(run: Run) -> None:
-    for name in ("first", "second"):
+def test_what_cannot_be_reported_is_done_all_the_same(run: Run) -> None:
+    names = [f"material-{number}" for number in range(4)]
+    for name in names:
         actions.create(name, title="A title", actor="test")
+    unbuffered = {"PYTHONUNBUFFERED": "1"}  # so that the first line fails, not a page of them
 
-    code, _out, err = manage(run, "publish_material first second", redirect=f"> {FULL}")
+    code, _out, err = manage(
+        run, f"publish_material {' '.join(names[:2])}", redirect=f"> {FULL}", **unbuffered
+    )
+    with _nobody_reads() as stream:
+        published_unread = _run(run, "publish_material", *names[2:], stdout=stream, **unbuffered)
 
-    assert (code, "Traceback" in err) == (1, False)
-    assert Material.objects.get(material_id="first").state == "published"
+    assert (code, len(err.splitlines()), "takes no more" in err) == (1, 1, True)
+    assert (published_unread.returncode, published_unread.stderr) == (0, b"")
+    assert Material.objects.filter(state="published").count() == 4
+
+
+def test_nobody_reading_what_is_refused_changes_neither_the_work_nor_its_code(run: Run) -> None:
+    letters = [died(b"no event"), died(published("article-1")), died(b"nor this")]
+
+    with _nobody_reads() as stream:
+        decided = [
+            _run(run, "dead_letters", "requeue", *some, stderr=stream)
+            for some in (map(str, (letters[0].pk,)), ("--all-matching", "--yes"))
+        ]
+
+    assert [each.returncode for each in decided] == [1, 1]
+    assert decided[1].stdout == b"1 done, 2 refused.\n"
+    batch = OperatorBatch.objects.get()
+    assert (batch.done, batch.refused, batch.ended_because) == (1, 2, "")
 
 
 @pytest.mark.parametrize(
@@ -68,17 +97,28 @@ def test_what_was_published_before_the_disk_was_full_stays_published(run: Run) -
 )
 def test_a_reader_that_goes_away_early_is_no_failure(run: Run, arguments: str, code: int) -> None:
     died(published())
-    reads, writes = os.pipe()
-    os.close(reads)
 
-    line = [sys.executable, "manage.py", *arguments.split()]
-    environment = environment_for(url=run.environment["DATABASE_URL"]) | run.environment
-    done = subprocess.run(
-        line, cwd=PROJECT, env=environment, stdout=writes, stderr=subprocess.PIPE, timeout=120
-    )
+    with _nobody_reads() as stream:
+        done = _run(run, *arguments.split(), stdout=stream)
 
-    os.close(writes)
     assert (done.returncode, done.stderr) == (code, b"")
+
+
+@pytest.mark.any_database
+def test_a_stream_that_fails_falls_silent_but_a_log_goes_on(run: Run) -> None:
+    disk = _Disk()
+    report, log = CommandOutput(disk), CommandOutput(disk, is_a_log=True)
+
+    disk.is_full = True
+    for stream in (report, log):
+        print("a line that does not fit", file=stream)
+    disk.is_full = False
+    for stream in (report, log):
+        print("a line that fits", file=stream)
+
+    assert disk.getvalue() == "a line that fits\n"
+    assert (report.writable(), log.writable()) == (False, True)
+    assert [each.lost and each.lost.errno for each in (report, log)] == [errno.ENOSPC] * 2
 
 
 def test_without_a_standard_output_a_command_still_works(run: Run) -> None:
@@ -95,3 +135,37 @@ def test_a_terminal_that_cannot_show_a_letter_gets_its_escape(run: Run, argument
 
     assert "\\u0416" in out
     assert "Traceback" not in err
+
+
+def _run(
+    run: Run,
+    *arguments: str,
+    stdout: Any = subprocess.PIPE,
+    stderr: Any = subprocess.PIPE,
+    **settings: str,
+) -> "subprocess.CompletedProcess[bytes]":
+    environment = environment_for(url=run.environment["DATABASE_URL"]) | run.environment | settings
+    line = [sys.executable, "manage.py", *arguments]
+    return subprocess.run(
+        line, cwd=PROJECT, env=environment, stdout=stdout, stderr=stderr, timeout=120
+    )
+
+
+@contextmanager
+def _nobody_reads() -> Iterator[int]:
+    """The writing end of a pipe whose reader has gone away."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        yield writes
+    finally:
+        os.close(writes)
+
+
+class _Disk(io.StringIO):
+    is_full = False
+
+    def write(self, text: str) -> int:
+        if self.is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(text)

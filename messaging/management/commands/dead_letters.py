@@ -122,6 +122,8 @@ class Command(BaseCommand):
         for letter in letters.iterator(chunk_size=ROWS_AT_ONCE):
             self.stdout.write(separator + json.dumps(documents.summary(letter)), ending="")
             separator = ",\n"
+            if not self.stdout.writable():
+                return  # The reader has gone away.
         self.stdout.write("[]" if separator == "[" else "]")
 
     def _show(self, letter: DeadLetter, *, as_json: bool) -> None:

@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
@@ -26,12 +25,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         status = read_status()
-        with suppress(BrokenPipeError):  # who has read enough still gets the exit code
-            if options["json"]:
-                self.stdout.write(json.dumps(status.as_json()))
-            else:
-                groups = open_groups() if status.dead_letters_open else []
-                _print_tables(status, groups, TableConsole(self.stdout))
+        if options["json"]:
+            self.stdout.write(json.dumps(status.as_json()))
+        else:
+            groups = open_groups() if status.dead_letters_open else []
+            _print_tables(status, groups, TableConsole(self.stdout))
         if not status.healthy:
             sys.exit(FAILED)
 

@@ -38,6 +38,8 @@ class Command(BaseCommand):
             with Lifetime(catch_signals=in_main_thread, one_shot=True) as life:
                 for piece in pieces:
                     self.stdout.write(piece, ending="")
+                    if not self.stdout.writable():
+                        break  # The reader has gone away.
                     if life.stopping:
                         self.stderr.write("Stopped on request; the list is not complete.")
                         break
