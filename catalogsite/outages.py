@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import structlog
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import Error
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
@@ -59,9 +60,23 @@ def _answered(page: Page) -> Page:
     return answered
 
 
+def _answered_unread(page: Page) -> Page:
+    """These read the form for its token: one that is too large for it is refused as one."""
+    page = _answered(page)
+
+    @functools.wraps(page)
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return page(request, *args, **kwargs)
+        except (BadRequest, SuspiciousOperation):
+            return HttpResponse(get_template("400.html").render(), status=400)
+
+    return answered
+
+
 # These look for the user in the database, to say who is signed in.
-permission_denied = _answered(defaults.permission_denied)
-page_not_found = _answered(defaults.page_not_found)
+permission_denied = _answered_unread(defaults.permission_denied)
+page_not_found = _answered_unread(defaults.page_not_found)
 csrf_failure = _answered(stale_forms.csrf_failure)
 
 

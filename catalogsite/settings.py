@@ -131,6 +131,8 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "catalogsite.outages.PatientSessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
+    # Nothing above reads what a form says.
+    "catalogsite.request_charset.refuse_other_charsets",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -9,6 +9,7 @@ import sys
 
 from django.core.wsgi import get_wsgi_application
 
+from catalogsite.request_charset import Utf8Request
 from catalogsite.start import WRONG_SETTING, read_settings
 
 _GUNICORN_WORKER_CANNOT_BOOT = 3
@@ -18,3 +19,4 @@ read_settings(
     exit_code=_GUNICORN_WORKER_CANNOT_BOOT if "gunicorn.arbiter" in sys.modules else WRONG_SETTING,
 )
 application = get_wsgi_application()
+application.request_class = Utf8Request

@@ -111,3 +111,25 @@ def test_a_user_name_that_no_database_stores_is_a_form_error(client: Client) -> 
     )
 
     assert response.status_code == 200
+
+
+def test_a_form_in_another_encoding_is_refused_in_a_page_and_to_a_program_in_json() -> None:
+    browser = Client(enforce_csrf_checks=True)
+    browser.cookies["csrftoken"] = "a" * 32
+    body, kind = b"username=a", "application/x-www-form-urlencoded; charset=utf-16"
+
+    page = browser.generic(
+        "POST", "/accounts/login/", body, kind, headers={"Accept-Language": "ru"}
+    )
+    told = browser.generic("POST", "/api/materials/", body, kind)
+    large = [
+        browser.generic("POST", path, b"a=1&" * 2000, kind.partition(";")[0])
+        for path in ("/preferences/", "/nothing/", "/accounts/login/")
+    ]
+
+    assert page.status_code == told.status_code == 415
+    assert "Content-Security-Policy" in page.headers
+    assert "UTF-8" in page.content.decode()
+    assert '<html lang="ru"' in page.content.decode()
+    assert told.json() == {"error": "forms are read in UTF-8 alone"}
+    assert [response.status_code for response in large] == [400] * 3

@@ -102,6 +102,30 @@ def test_a_failing_page_shows_a_stranger_nothing_and_is_logged_in_one_line(tmp_p
     assert "no such table" in failures[0]["exception"]
 
 
+def test_whatever_a_client_calls_the_encoding_it_is_utf_8_or_refused(tmp_path: Path) -> None:
+    form = {"Host": "localhost", "Cookie": f"csrftoken={'a' * 32}", "Content-Length": "0"}
+    asked = {}
+    with serving(tmp_path) as server:
+        for charset in ("=rot13", "=hex", "=idna", "=undefined", "=nonsense", "*=utf-8''a%00"):
+            kind = {"Content-Type": f"text/plain; charset{charset}"}
+            status, _, _ = server.request("GET", "/api/openapi.json?q=x", Host="localhost", **kind)
+            asked[charset] = status
+        sent = {
+            charset: server.request(
+                "POST",
+                "/preferences/?q=%D1%8F",
+                **form | {"Content-Type": f"application/x-www-form-urlencoded; charset={charset}"},
+            )[0]
+            for charset in ("UTF8", "utf_8", "utf-16", "latin-1", "rot13", "nonsense")
+        }
+
+    assert set(asked.values()) == {200}, asked
+    # Read as UTF-8 it comes as far as the question which site it is from.
+    assert sent == {"UTF8": 403, "utf_8": 403} | dict.fromkeys(
+        ("utf-16", "latin-1", "rot13", "nonsense"), 415
+    )
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_a_probe_is_only_asked(tmp_path: Path, path: str) -> None:
     with serving(tmp_path) as server:
