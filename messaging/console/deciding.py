@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
+from messaging import outbox
 from messaging.console import stories
 from messaging.console.filters import FIELDS, described, selection_of
 from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, operator_of, page
@@ -120,7 +121,7 @@ def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
             return _begin_batch(request, verb, scope, scope.selection, note)
         except TransientError as error:
             return _ask(request, verb, scope, fault=str(error))
-    act = _act(request, verb, note)
+    act = _act(request, verb, note, bulk=scope.capped_count > outbox.MOST_AT_ONCE)
     answers: list[Answer] = []
     try:
         for piece in scope.pieces:
@@ -198,12 +199,14 @@ def _scope(request: HttpRequest, verb: str) -> Scope:
     return Scope(ids=list(dict.fromkeys(ids)))
 
 
-def _act(request: HttpRequest, verb: str, note: str) -> Callable[[Sequence[int]], list[Answer]]:
+def _act(
+    request: HttpRequest, verb: str, note: str, *, bulk: bool
+) -> Callable[[Sequence[int]], list[Answer]]:
     by = operator_of(request)
     match verb:
         case "requeue":
             force = bool(request.POST.get("force"))
-            return partial(dead_letters.requeue, operator=by, note=note, force=force)
+            return partial(dead_letters.requeue, operator=by, note=note, force=force, bulk=bulk)
         case "discard":
             return partial(dead_letters.discard, operator=by, reason=note)
     return partial(dead_letters.restore, operator=by, note=note)

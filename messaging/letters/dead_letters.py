@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 
+from messaging import outbox
 from messaging.letters import redrives
 from messaging.letters.at_hand import Answer, AtHand
 from messaging.letters.redrives import Redrive
@@ -33,6 +34,7 @@ def requeue(
     operator: Operator,
     note: str = "",
     force: bool = False,
+    bulk: bool = False,
     batch: OperatorBatch | None = None,
     using: str = DEFAULT_DB_ALIAS,
 ) -> list[Answer]:
@@ -40,9 +42,12 @@ def requeue(
 
     Refused, each with its reason: what is not open and, unless `force`, what would die again at
     once. A requeued letter may be requeued again where its redrive is parked, and by force where
-    it got lost on the way. Raises TransientError, and nothing has changed, when the database is
-    too busy.
+    it got lost on the way. `bulk` says that these are some of more than `outbox.MOST_AT_ONCE`, as
+    a batch of more says by itself: they go after what somebody waits for. Raises TransientError,
+    and nothing has changed, when the database is too busy.
     """
+    # By the whole decision and not by this piece of it, which may hold few of its letters.
+    is_bulk = bulk or (batch is not None and batch.matched > outbox.MOST_AT_ONCE)
 
     def decide() -> list[Answer]:
         letters = AtHand(ids, payload=True, using=using)
@@ -57,7 +62,7 @@ def requeue(
                 refusal = letters.why_settled(letter)
             if letters.answer(letter, refusal, done=_("Requeued.")):
                 sent.append(redrive)
-        redrives.send(sent, using=using)
+        redrives.send(sent, using=using, bulk=is_bulk)
         detail = {"forced": True} if force else {}
         letters.log(Action.REQUEUE, operator, note=note, batch=batch, detail=detail)
         return letters.answers()

@@ -16,7 +16,7 @@ from messaging.broker import field_table
 from messaging.envelope import Event, decode
 from messaging.errors import FactConflict, PermanentError
 from messaging.models import DeadLetter, FailedAttempt, OutboxMessage
-from messaging.outbox import MOST_AT_ONCE, wake_relay
+from messaging.outbox import wake_relay
 from messaging.running.error_texts import sanitised
 
 
@@ -64,8 +64,10 @@ def unsent(letter_ids: Sequence[int], *, using: str) -> dict[int, OutboxMessage]
     return {row.letter_id: row for row in waiting if row.letter_id is not None}
 
 
-def send(redrives: Sequence[Redrive], *, using: str) -> None:
+def send(redrives: Sequence[Redrive], *, using: str, bulk: bool = False) -> None:
     """Mark the letters requeued, give them a new attempt budget and the relay their bodies.
+
+    `bulk` says that they are some of many, which go after what somebody waits for.
 
     Needs the caller's transaction, and in it the letters locked. A row of the letter that has
     not gone yet is replaced, so that a letter is on its way once. (Not changed: the relay may
@@ -84,9 +86,7 @@ def send(redrives: Sequence[Redrive], *, using: str) -> None:
             sent_event_id=redrive.event.event_id if redrive.event else None,
             correction=redrive.letter.correction,
         )
-    OutboxMessage.objects.using(using).bulk_create(
-        _row(redrive, bulk=len(redrives) > MOST_AT_ONCE) for redrive in redrives
-    )
+    OutboxMessage.objects.using(using).bulk_create(_row(redrive, bulk=bulk) for redrive in redrives)
     wake_relay(using=using)
 
 
@@ -108,6 +108,7 @@ def _row(redrive: Redrive, *, bulk: bool) -> OutboxMessage:
         type=_short_string(letter, "type") or (event.type if event else ""),
         material_id=event.material_id if event else letter.material_id or "",
         revision=event.revision if event else letter.revision,
+        bulk=bulk,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DEFAULT_DB_ALIAS, Error
 
+from messaging import outbox
 from messaging.errors import TransientError
 from messaging.event.json_strict import MAX_BODY_BYTES
 from messaging.letters import dead_letters, documents
@@ -173,7 +174,12 @@ class Command(BaseCommand):
         act: Act
         match verb:
             case "requeue":
-                act = partial(dead_letters.requeue, note=options["note"], force=options["force"])
+                act = partial(
+                    dead_letters.requeue,
+                    note=options["note"],
+                    force=options["force"],
+                    bulk=len(options["ids"]) > outbox.MOST_AT_ONCE,
+                )
                 note = options["note"]
             case "discard":
                 act = partial(dead_letters.discard, reason=options["why"])
