@@ -17,6 +17,7 @@ from pika.channel import Channel
 from messaging.broker import wire
 from messaging.broker.confirms import Batch, Ledger, Result, Verdict
 from messaging.broker.depths import Depths, Found
+from messaging.broker.refusal_words import is_one_topic
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
 
@@ -220,15 +221,13 @@ class ConfirmedChannel:
         said = f"the broker said {reason.reply_code} {reason.reply_text}"
         if not self._ready:
             self._listener.failed(self._declaration_fault(reason.reply_code, said))
-        elif reason.reply_code == 403:
+        elif reason.reply_code == 403 and self._consumes:
             self._ledger.lost(UNKNOWN)
             self._listener.failed(ConfigurationError(f"{said}; {LASTING_DECLARE_CODES[403]}"))
         else:
-            # 406: one message of the batch is refused, perhaps for its size. 404: an exchange
-            # is missing, which the next session declares. Nobody knows which were stored.
-            suspect = reason.reply_code == 406
-            self._ledger.lost(Result(Verdict.SUSPECT, said) if suspect else UNKNOWN)
-            if suspect and not self._consumes:
+            blame = _blame(reason, said)
+            self._ledger.lost(blame or UNKNOWN)
+            if blame and not self._consumes:
                 self._reopen(channel.connection)
             else:
                 self._listener.failed(BrokerUnavailable(f"the channel was closed: {said}"))
@@ -259,6 +258,22 @@ class ConfirmedChannel:
 
 UNKNOWN = Result(Verdict.UNKNOWN, "the session ended before the broker confirmed")
 SUSPECT = Result(Verdict.SUSPECT, "the broker closed the connection over what it was sent")
+
+
+def _blame(reason: pika.exceptions.ChannelClosedByBroker, said: str) -> Result | None:
+    """What one message of those under way has done, and nobody knows which, nor what was stored.
+
+    406: the broker refuses it, perhaps for its size. 403: the user may not publish it. Else it was
+    no message's fault: with 404 an exchange is missing, which the next session declares.
+    """
+    match reason.reply_code:
+        case 406:
+            return Result(Verdict.SUSPECT, said)
+        case 403:
+            one = is_one_topic(reason.reply_code, reason.reply_text)
+            verdict = Verdict.SUSPECT if one else Verdict.FORBIDDEN
+            return Result(verdict, f"{said}; {LASTING_DECLARE_CODES[403]}")
+    return None
 
 
 def _end_of(queue: str, found: Found) -> DeliveryError:

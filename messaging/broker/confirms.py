@@ -21,6 +21,7 @@ class Verdict(StrEnum):
     UNENCODABLE = "unencodable"  # it never left, and never can
     UNKNOWN = "unknown"  # the session ended first: send it again
     SUSPECT = "suspect"  # the broker closed the channel over this batch
+    FORBIDDEN = "forbidden"  # the same: the user may not publish there at all
 
 
 @dataclass(frozen=True, slots=True)

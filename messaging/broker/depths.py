@@ -12,20 +12,13 @@ import pika.exceptions
 from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 
+from messaging.broker.refusal_words import is_gone
+
 CHANNEL_NUMBER = 2
 
 # By the name of each queue that was asked for: its ready messages; None where there is no such
 # queue. One that stands, but cannot be seen now, is left out.
 Found = Mapping[str, int | None]
-
-
-def is_gone(refusal: pika.exceptions.ChannelClosedByBroker) -> bool:
-    """Whether the broker says that there is no such queue; else it cannot be seen now.
-
-    The one answer that is judged by its words: a queue whose node is down has the same code, 404
-    (https://www.rabbitmq.com/docs/classic-queues).
-    """
-    return bool(refusal.reply_code == 404 and refusal.reply_text.startswith("NOT_FOUND - no queue"))
 
 
 @dataclass
@@ -83,7 +76,7 @@ class Depths:
         if self._questions:
             question = self._questions[0]
             name = question.names.popleft()
-            if is_gone(reason):
+            if is_gone(reason.reply_code, reason.reply_text):
                 question.found[name] = None
         # In a later turn of the loop: pika still holds the number of the channel that was closed.
         channel.connection.ioloop.add_callback(lambda: self._open(channel.connection))

@@ -12,8 +12,8 @@ from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 
 from messaging.broker.address import BrokerAddress
-from messaging.broker.depths import is_gone
 from messaging.broker.loop import BrokerLoop
+from messaging.broker.refusal_words import is_gone
 from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
 from messaging.running.process import Lifetime
@@ -139,7 +139,7 @@ class _Answers:
         if self.finished.is_set() or not isinstance(reason, pika.exceptions.ChannelClosedByBroker):
             return
         self.questions[self._next].refusal = f"{reason.reply_code} {reason.reply_text}"
-        self.questions[self._next].is_gone = is_gone(reason)
+        self.questions[self._next].is_gone = is_gone(reason.reply_code, reason.reply_text)
         if reason.reply_code == 403:
             self.failure = ConfigurationError(
                 f"{self.questions[self._next].step}: the broker said {reason.reply_code} "

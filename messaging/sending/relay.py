@@ -18,7 +18,7 @@ from messaging.broker.confirms import Batch
 from messaging.broker.session import Session
 from messaging.broker.sessions import serve_until_done
 from messaging.broker.topology import Topology
-from messaging.errors import DeliveryError, OutageError
+from messaging.errors import ConfigurationError, DeliveryError, OutageError
 from messaging.operating.pauses import RELAY, PauseWatch
 from messaging.running.logs import log_many
 from messaging.running.process import DONE, FAILED, Lifetime
@@ -163,6 +163,8 @@ class Relay:
                 log.warning("confirmed but not marked; sent again later", rows=len(rows))
             else:
                 self._note(judgement)
+            if judgement.fault:
+                raise ConfigurationError(judgement.fault)
             lost |= bool(judgement.suspected or judgement.unknown)
         if lost:
             self._due.start_over()

@@ -27,12 +27,15 @@ class Judgement:
     # The broker closed the channel over one of them: each goes alone next time.
     suspected: list[OutboxRow] = field(default_factory=list)
     unknown: list[OutboxRow] = field(default_factory=list)
+    # What the broker said where no fact at all may be published.
+    fault: str = ""
 
 
 def judge(rows: Sequence[OutboxRow], results: Sequence[Result], *, alone: bool) -> Judgement:
     """Only a confirm makes a row sent, and only a row's own fault costs it a try.
 
-    `alone` says that nothing else was under way, in this batch or another.
+    `alone` says that nothing else was under way, in this batch or another. What may not be
+    published is a row's own fault where it is one kind of fact, or a redrive: facts go on.
     """
     judgement = Judgement()
     for row, result in zip(rows, results, strict=True):
@@ -41,8 +44,11 @@ def judge(rows: Sequence[OutboxRow], results: Sequence[Result], *, alone: bool) 
                 judgement.sent.append(row)
             case Verdict.UNKNOWN:
                 judgement.unknown.append(row)
-            case Verdict.SUSPECT if not alone:
+            case Verdict.SUSPECT | Verdict.FORBIDDEN if not alone:
                 judgement.suspected.append(row)
+            case Verdict.FORBIDDEN if not row.consumer:
+                judgement.unknown.append(row)
+                judgement.fault = result.detail
             case _:
                 judgement.refused.setdefault(_refusal(row, result), []).append(row)
     return judgement
@@ -64,7 +70,7 @@ def grouped(
 
 
 def _was_suspect(row: OutboxRow) -> bool:
-    return row.last_error.startswith(f"{Verdict.SUSPECT}:")
+    return row.last_error.startswith((f"{Verdict.SUSPECT}:", f"{Verdict.FORBIDDEN}:"))
 
 
 def _refusal(row: OutboxRow, result: Result) -> Refusal:

@@ -6,13 +6,11 @@ import threading
 import time
 from dataclasses import replace
 
-import pika.exceptions
 import pytest
 from pytest_django import Settings
 
 from dev.free_ports import LOOPBACK, free_port
 from dev.rabbitmq import RabbitNode
-from messaging.broker.depths import is_gone
 from messaging.broker.inspection import QueueDepth, differences, inspect_queues
 from messaging.broker.sessions import topology
 from messaging.errors import BrokerUnavailable, ConfigurationError
@@ -76,25 +74,6 @@ def test_a_queue_that_stands_but_cannot_be_seen_is_not_taken_for_missing(
 
     with pytest.raises(BrokerUnavailable, match=f"queue {locked} cannot be seen now: 405"):
         inspect_queues(settings.AMQP, [locked], timeout_seconds=LIMIT_SECONDS)
-
-
-@pytest.mark.parametrize(
-    ("code", "text", "gone"),
-    [
-        (404, "NOT_FOUND - no queue 'q' in vhost '/'", True),
-        (404, "NOT_FOUND - queue 'q' in vhost '/' process is stopped by supervisor", False),
-        (
-            404,
-            "NOT_FOUND - home node 'r@b' of durable queue 'q' in vhost '/' is down or inaccessible",
-            False,
-        ),
-        (405, "RESOURCE_LOCKED - cannot obtain exclusive access to locked queue 'q'", False),
-    ],
-)
-def test_only_the_broker_s_word_that_there_is_no_queue_makes_it_gone(
-    code: int, text: str, gone: bool
-) -> None:
-    assert is_gone(pika.exceptions.ChannelClosedByBroker(code, text)) is gone
 
 
 def test_no_question_asks_for_no_connection(settings: Settings) -> None:

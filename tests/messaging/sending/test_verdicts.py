@@ -81,6 +81,21 @@ def test_a_row_costs_no_try_when_the_session_ended_or_another_may_be_at_fault() 
     assert unknown.refused == suspect.refused == beside_another_batch.refused == {}
 
 
+def test_where_no_fact_may_be_published_none_pays_and_a_redrive_is_its_own_matter() -> None:
+    rows = [row(1), row(2)._replace(consumer="audit")]
+    forbidden = Result(Verdict.FORBIDDEN, "403")
+
+    together = judge(rows, [forbidden] * 2, alone=False)
+    fact, redrive = (judge([each], [forbidden], alone=True) for each in rows)
+
+    assert (together.suspected, together.fault) == (rows, "")
+    assert (fact.unknown, fact.refused, fact.fault) == (rows[:1], {}, "403")
+    assert (redrive.refused, redrive.fault) == (
+        {Refusal(0, "forbidden: 403", park=False): rows[1:]},
+        "",
+    )
+
+
 def test_suspects_go_alone_between_groups_of_the_others() -> None:
     rows = [
         row(1),
@@ -90,11 +105,19 @@ def test_suspects_go_alone_between_groups_of_the_others() -> None:
         row(5),
         row(6),
         row(7, attempts=2, last_error="returned: 312 NO_ROUTE"),
+        row(8, attempts=1, last_error="forbidden: 403"),
     ]
 
     groups = [([each.pk for each in group], alone) for group, alone in grouped(rows, suspects={5})]
 
-    assert groups == [([1, 2], False), ([3], True), ([4], False), ([5], True), ([6, 7], False)]
+    assert groups == [
+        ([1, 2], False),
+        ([3], True),
+        ([4], False),
+        ([5], True),
+        ([6, 7], False),
+        ([8], True),
+    ]
 
 
 def test_two_suspects_in_a_row_are_two_groups() -> None:
