@@ -38,17 +38,14 @@ def defer(ids: Sequence[int], *, tries_before: int, error: str, park: bool, usin
     )
 
 
-def parked(*, using: str, among: QuerySet[OutboxMessage] | None = None) -> QuerySet[OutboxMessage]:
-    """The rows that were given up: all of them, or those among the given rows."""
-    rows = OutboxMessage.objects.using(using).failed()
-    return rows if among is None else rows.filter(pk__in=among.using(using).order_by().values("pk"))
+def parked(*, using: str, among: QuerySet[OutboxMessage]) -> QuerySet[OutboxMessage]:
+    """Those of the given rows that were given up."""
+    given = among.using(using).order_by().values("pk")
+    return OutboxMessage.objects.using(using).failed().filter(pk__in=given)
 
 
-def retry_failed(*, using: str, among: QuerySet[OutboxMessage] | None = None) -> int:
-    """Make parked rows due again, their tries forgotten; how many there were.
-
-    All of them, or those among the given rows; a row that is not parked is left as it is.
-    """
+def retry_failed(*, using: str, among: QuerySet[OutboxMessage]) -> int:
+    """Make those of the given rows due again that are parked, their tries forgotten; how many."""
     rows = parked(using=using, among=among)
     return rows.update(state=OutboxMessage.State.PENDING, attempts=0, due_at=Now())
 

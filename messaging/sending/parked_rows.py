@@ -4,26 +4,29 @@ Called by the admin and by `relay_outbox --retry-failed`; the relay then finds t
 every other row that is due.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from messaging.models import OperatorDecision, OutboxMessage
 from messaging.operating.decision_log import Operator, entry
 from messaging.outbox import wake_relay
 from messaging.sending import outbox_queue
+from messaging.storing.database_turns import DatabaseTurns
 
-# A decision may be about a million rows; its line in the log names the first.
+MOST_AT_ONCE = 2000
+# A line in the log names the first of its rows.
 NAMED_ROWS = 100
 
 
-def retry_failed(
-    *, operator: Operator, using: str, among: QuerySet[OutboxMessage] | None = None
-) -> int:
-    """Make parked rows due again, with a line in the decision log; how many there were.
+def retry_failed(*, operator: Operator, using: str, among: QuerySet[OutboxMessage]) -> int:
+    """Make those parked rows due again, with a line in the decision log; how many there were.
 
-    All of them, or those among the given rows. Where there is none, nothing is logged.
+    In one transaction. A row that is not parked is left as it is. Where there is none, nothing is
+    logged.
     """
     parked = outbox_queue.parked(using=using, among=among)
     with transaction.atomic(using=using):
@@ -34,4 +37,35 @@ def retry_failed(
             line = entry(OperatorDecision.Action.RETRY_OUTBOX, operator, detail=detail)
             line.save(using=using)
             wake_relay(using=using)
+    return count
+
+
+def retry_all_failed(
+    *,
+    operator: Callable[[], Operator],
+    turns: DatabaseTurns,
+    using: str,
+    stopping: Callable[[], bool],
+) -> int:
+    """Make every row due again that is parked now; how many were, until stopping or to the end.
+
+    In pieces of at most MOST_AT_ONCE rows, each a turn and a transaction of its own with its
+    line in the decision log: no number of rows is too many for a statement's time, and what is
+    done stays done. Raises as `DatabaseTurns.insist`.
+    """
+    rows = OutboxMessage.objects.using(using)
+    insist = partial(turns.insist, still_wanted=lambda: True)
+    newest = insist(lambda: rows.failed().aggregate(newest=Max("pk"))["newest"])
+    count = after = 0
+    while newest is not None and after < newest and not stopping():
+
+        def retry_some(after: int = after) -> tuple[int, int]:
+            waiting = rows.failed().filter(pk__gt=after, pk__lte=newest).order_by("pk")
+            some = list(waiting.values_list("pk", flat=True)[:MOST_AT_ONCE])
+            piece = rows.filter(pk__in=some)
+            retried = retry_failed(operator=operator(), using=using, among=piece)
+            return retried, max(some, default=newest)
+
+        retried, after = insist(retry_some)
+        count += retried
     return count

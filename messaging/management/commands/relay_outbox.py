@@ -1,5 +1,6 @@
 """`relay_outbox`: outbox -> broker."""
 
+from functools import partial
 from typing import Any
 
 import structlog
@@ -49,8 +50,10 @@ class Command(BaseCommand):
 
 def _retry_failed(name: str, lifetime: Lifetime) -> None:
     # Not in the relay's own turns: a person's decision is on the disk before it is told.
-    count = DatabaseTurns(DEFAULT_DB_ALIAS, lifetime).insist(
-        lambda: parked_rows.retry_failed(operator=operator(name), using=DEFAULT_DB_ALIAS),
-        still_wanted=lambda: True,
+    count = parked_rows.retry_all_failed(
+        operator=partial(operator, name),
+        turns=DatabaseTurns(DEFAULT_DB_ALIAS, lifetime),
+        using=DEFAULT_DB_ALIAS,
+        stopping=lambda: lifetime.stopping,
     )
     log.info("failed rows are due again", rows=count)
