@@ -106,7 +106,8 @@ class _Intake:
         by_id = {letter.pk: letter for letter in locked}
         by_key = {(each.consumer, bytes(each.body_sha256)): each for each in by_id.values()}
         lost = [key for key, each in self._corrections.items() if each.letter_id not in by_id]
-        if lost:  # Cleaned up since they were found: what comes now is a letter of its own.
+        if lost or new.keys() - by_key.keys():
+            # Cleaned up since they were found: what comes now is a letter of its own.
             for key in lost:
                 del self._corrections[key]
             return self._lock_letters(copies)

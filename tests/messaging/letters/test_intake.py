@@ -11,7 +11,7 @@ from messaging.letters import dead_letters
 from messaging.letters.arrivals import Arrival, read_arrival
 from messaging.letters.corrections import correct
 from messaging.letters.intake import _Intake, take_in
-from messaging.models import DeadLetter, Death
+from messaging.models import DeadLetter, DeadLetterQuerySet, Death
 from messaging.operating.decision_log import Operator
 from tests.messaging.at_once import at_once
 from tests.messaging.dead import died
@@ -183,6 +183,26 @@ def test_a_copy_of_a_correction_whose_letter_is_cleaned_up_meanwhile_is_a_letter
     letter = receive(copy())
 
     assert (letter.pk != broken.pk, bytes(letter.body)) == (True, EVENT.body)
+    assert numbers(letter) == ("open", 1, 1, 1)
+
+
+def test_a_copy_whose_letter_is_cleaned_up_meanwhile_is_a_new_letter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old = receive(copy(), copy(NOW))
+    bulk_create, pruned = DeadLetterQuerySet.bulk_create, []
+
+    def insert_and_prune(*arguments: Any, **options: Any) -> Any:
+        made = bulk_create(*arguments, **options)
+        if not pruned:
+            pruned.append(DeadLetter.objects.filter(pk=old.pk).delete())
+        return made
+
+    monkeypatch.setattr(DeadLetterQuerySet, "bulk_create", insert_and_prune)
+
+    letter = receive(copy(LATER))
+
+    assert letter.pk != old.pk
     assert numbers(letter) == ("open", 1, 1, 1)
 
 
