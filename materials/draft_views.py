@@ -33,7 +33,7 @@ def write_again(request: HttpRequest, material_id: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("materials.view_material", "materials.add_material", again=write_new_again)
+@needs("materials.view_material", "materials.add_material", again=write_new_again, holds_text=True)
 def create(request: HttpRequest) -> HttpResponse:
     """A form for a new material. A fault stands beside its field (422)."""
     if request.method != "POST":
@@ -54,7 +54,7 @@ def create(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("materials.view_material", "materials.change_material", again=write_again)
+@needs("materials.view_material", "materials.change_material", again=write_again, holds_text=True)
 def edit(request: HttpRequest, material_id: str) -> HttpResponse:
     """A material's draft in a form. Who saves second sees both drafts and decides (409)."""
     material = get_object_or_404(Material, material_id=material_id)

@@ -16,14 +16,24 @@ from materials.posted_from import posted_from
 
 
 @posted_from("materials:new")
-@needs("materials.view_material", "materials.add_material", again=draft_views.write_new_again)
+@needs(
+    "materials.view_material",
+    "materials.add_material",
+    again=draft_views.write_new_again,
+    holds_text=True,
+)
 def preview_new(request: HttpRequest) -> HttpResponse:
     """A preview of a material that is not saved yet."""
     return _answer(request, NewMaterialForm, material=None)
 
 
 @posted_from("materials:edit")
-@needs("materials.view_material", "materials.change_material", again=draft_views.write_again)
+@needs(
+    "materials.view_material",
+    "materials.change_material",
+    again=draft_views.write_again,
+    holds_text=True,
+)
 def preview_draft(request: HttpRequest, material_id: str) -> HttpResponse:
     """A preview of the form of this material's draft."""
     material = get_object_or_404(Material, material_id=material_id)

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
@@ -68,7 +69,7 @@ def schedule(request: HttpRequest, material_id: str) -> HttpResponse:
     return _page(request, material, act, form, status=422)
 
 
-@posted_from("materials:list")
+@posted_from(reverse_lazy("materials:list"))
 @needs("materials.view_material")
 def cancel(request: HttpRequest, number: int) -> HttpResponse:
     """Take a planned act back; needs the right to the act itself."""
@@ -82,7 +83,7 @@ def cancel(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("materials:history", planned.material_id)
 
 
-@posted_from("materials:list")
+@posted_from(reverse_lazy("materials:list"))
 @needs("materials.view_material")
 def note(request: HttpRequest, number: int) -> HttpResponse:
     """Show no longer that a planned act failed; needs the right to the act itself."""

@@ -1,6 +1,6 @@
 """What was typed by somebody whose session has ended: kept in the sign-in page, shown again after.
 
-`materials.guard` comes here with a form of somebody who is not signed in. What was typed stays in
+`materials.guard` comes here with a draft of somebody who is not signed in. What was typed stays in
 the browser, in hidden fields of the sign-in form, which is sent to the address of the form itself.
 Nothing is saved by signing in: whoever that is looks at the form and saves it.
 """

@@ -1,7 +1,7 @@
 """The editors' pages: who sees what, what the forms say, and odd requests that are no 500."""
 
 from html.parser import HTMLParser
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.db import connection
@@ -423,7 +423,33 @@ def test_anonymous_people_sign_in_first_and_come_back(client: Client) -> None:
         response = client.get(path)
         assert response.status_code == 302
         assert response["Location"] == f"{reverse('login')}?next={path}"
-    assert client.post(ACTS[0])["Location"] == f"{reverse('login')}?next=/editor/"
+    assert len(facts()) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "leads_to"),
+    [
+        *((act, None) for act in ACTS),
+        ("/editor/article-107/schedule/?act=withdraw", None),
+        ("/editor/article-107/restore/", "/editor/article-107/history/"),
+        ("/editor/bulk/", "/editor/"),
+        ("/editor/schedule/1/cancel/", "/editor/"),
+        ("/editor/schedule/1/noted/", "/editor/"),
+    ],
+)
+def test_an_act_of_somebody_signed_out_leads_to_the_login_and_from_there_to_its_page(
+    client: Client, path: str, leads_to: str | None
+) -> None:
+    published()
+    ada = person(*EVERYTHING)
+
+    asked = client.post(path, {"act": "withdraw", "items": "article-107:1", "reason": "No."})
+    client.force_login(ada)
+    page = client.get(path)
+
+    assert asked.status_code == 302
+    assert asked["Location"] == f"{reverse('login')}?next={quote(path)}"
+    assert (page.status_code, page.headers.get("Location")) == (302 if leads_to else 200, leads_to)
     assert len(facts()) == 1
 
 

@@ -133,6 +133,33 @@ def test_who_signed_in_in_another_tab_finds_the_text_in_the_old_one(browser: Cli
     assert Material.objects.get().version == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "typed"),
+    [
+        ("/editor/article-107/withdraw/", {}),
+        ("/editor/article-107/schedule/", {"act": "withdraw"}),
+        ("/editor/bulk/", {"act": "withdraw", "items": "article-107:1"}),
+    ],
+)
+def test_a_reason_typed_before_another_tab_signed_in_is_kept_too(
+    browser: Client, path: str, typed: dict[str, str]
+) -> None:
+    published()
+    sign_in(browser, "ada")
+    page = fields_in(browser.get(EDIT))
+    sign_in(browser, "ada")
+
+    response = browser.post(path, page | typed | {"reason": "Kept words"})
+    del browser.cookies["sessionid"]
+    signed_out = browser.post(path, page | typed | {"reason": "Kept words"})
+
+    assert response.status_code == 403
+    assert "Kept words" in response.content.decode()
+    assert signed_out.status_code == 302
+    assert len(facts()) == Material.objects.count() == 1
+    assert not Schedule.objects.exists()
+
+
 def test_a_form_from_another_site_is_not_shown(browser: Client) -> None:
     draft()
     sign_in(browser, "ada")
@@ -160,12 +187,9 @@ def test_a_name_and_password_without_the_token_sign_nobody_in(browser: Client) -
         ("/editor/new/", {"material_id": "brand-new", "title": "Kept words"}),
         ("/editor/preview/", {"material_id": "brand-new", "title": "Kept words"}),
         ("/editor/article-107/preview/", {"title": "Kept words"}),
-        ("/editor/article-107/withdraw/", {"reason": "Kept words"}),
-        ("/editor/article-107/schedule/", {"act": "withdraw", "reason": "Kept words"}),
-        ("/editor/bulk/", {"act": "withdraw", "items": "article-107:1", "reason": "Kept words"}),
     ],
 )
-def test_every_form_with_text_is_kept(client: Client, path: str, typed: dict[str, str]) -> None:
+def test_every_form_of_a_draft_is_kept(client: Client, path: str, typed: dict[str, str]) -> None:
     published()
 
     asked = client.post(path, typed)
@@ -176,7 +200,6 @@ def test_every_form_with_text_is_kept(client: Client, path: str, typed: dict[str
     assert "Kept words" in shown.content.decode()
     assert "Nothing is saved yet" in text_of(shown)
     assert len(facts()) == Material.objects.count() == 1
-    assert not Schedule.objects.exists()
 
 
 def test_a_live_preview_says_what_to_do(client: Client) -> None:
