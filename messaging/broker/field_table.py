@@ -25,6 +25,7 @@ from messaging.broker.field_writer import encode_table, encode_value
 __all__ = [
     "MAX_CARRIED_BYTES",
     "MAX_DEPTH",
+    "MAX_VALUE_BYTES",
     "UNREADABLE",
     "LongString",
     "Table",
@@ -39,8 +40,8 @@ __all__ = [
     "printable",
 ]
 
-# A copy's headers must fit one frame (131 072 bytes by default) beside the properties and what
-# we add, or the broker closes the connection over a message that it delivered itself.
+# A copy's headers must fit one frame (131 072 bytes by default; `handover` looks) beside the
+# properties and what we add, or the broker closes the connection over what it delivered itself.
 MAX_CARRIED_BYTES = 96 * 1024
 MAX_VALUE_BYTES = 16 * 1024
 
@@ -93,10 +94,10 @@ def carried(headers: Mapping[Any, Any] | None, *, limit_bytes: int = MAX_CARRIED
     return kept
 
 
-def is_encodable(value: Any) -> bool:
+def is_encodable(value: Any, *, limit_bytes: int = MAX_VALUE_BYTES) -> bool:
     """Whether a copy can hold this value in one header beside those carried. Never raises."""
     size = _size({"": value})
-    return size is not None and size <= MAX_VALUE_BYTES
+    return size is not None and size <= limit_bytes
 
 
 def printable(value: Any) -> Any:

@@ -63,6 +63,11 @@ class Session:
             address, name=name, on_open=self._channel.begin, on_lost=self._on_lost
         )
 
+    @property
+    def frame_bytes(self) -> int:
+        """What one frame holds, as agreed with the broker; the headers of a message must fit."""
+        return self._channel.body_max_bytes
+
     def open(self) -> bool:
         """Connect and declare the topology; False when asked to stop meanwhile.
 

@@ -26,6 +26,10 @@ from messaging.running.process import Backoff
 
 log = structlog.get_logger(__name__)
 
+# In the frame of a copy's headers, what is neither carried nor an odd `attempt`: the properties
+# (message_id and type have 255 bytes at most), our reason and consumer, an attempt that is one.
+OWN_BYTES = 1280
+
 _Sent = tuple[Sequence[Unhandled], Batch]
 
 
@@ -41,11 +45,16 @@ class Handover:
         self._suspects = suspects
         self._sent: list[_Sent] = []
         self._alone: list[Unhandled] = []  # to be offered one by one
+        self._bare: set[int] = set()  # tags; their copies go without the headers of the original
+        self._unencodable: list[Unhandled] = []  # to be offered so
         self._refused: list[Unhandled] = []
         self._refused_before = 0  # how many, before what is under way
         self._accepting: set[str] = set()  # the queues that took the last copy they were offered
         self._backoff = Backoff()
         self._next_offer = 0.0
+        room = session.frame_bytes - OWN_BYTES
+        self._value_bytes = min(field_table.MAX_VALUE_BYTES, room // 4)
+        self._carried_bytes = min(field_table.MAX_CARRIED_BYTES, room - self._value_bytes)
 
     @property
     def refused(self) -> int:
@@ -88,6 +97,9 @@ class Handover:
             yield self._judge(sent)
         for part in self._suspects.parts(alone):
             yield self._judge([(part, self._submit(part))])
+        if self._unencodable:
+            bare, self._unencodable = self._unencodable, []
+            yield self._judge([(bare, self._submit(bare))])
         if not self._refused:
             self._backoff.reset()
         elif len(self._refused) > self._refused_before:
@@ -124,6 +136,9 @@ class Handover:
                     pass  # The session is over, or we stop: the original comes back.
                 case Verdict.SUSPECT:
                     suspects.append(each)
+                case Verdict.UNENCODABLE if each.delivery.tag not in self._bare:
+                    self._bare.add(each.delivery.tag)
+                    self._unencodable.append(each)
                 case _:
                     self._refuse(each, result.detail)
         if suspects:
@@ -159,12 +174,15 @@ class Handover:
         )
 
     def _headers(self, each: Unhandled) -> dict[str | bytes, object]:
-        headers = field_table.carried(each.delivery.headers)
+        received = {} if each.delivery.tag in self._bare else each.delivery.headers
+        headers = field_table.carried(received, limit_bytes=self._carried_bytes)
         if each.attempt is not None:
             again = each.outcome is Outcome.RETRIED
             headers["attempt"] = each.attempt + 1 if again else each.attempt
-        elif field_table.is_encodable(each.delivery.headers.get("attempt")):
-            headers["attempt"] = each.delivery.headers["attempt"]
+        elif "attempt" in received:
+            odd = received["attempt"]
+            if field_table.is_encodable(odd, limit_bytes=self._value_bytes):
+                headers["attempt"] = odd
         headers["reason"] = type(each.error).__name__[:100]
         headers["consumer"] = self._consumer.name
         return headers

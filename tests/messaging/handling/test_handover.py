@@ -30,6 +30,8 @@ UNKNOWN = Result(Verdict.UNKNOWN)
 class FakeSession:
     """Answers every batch with what is scripted for the queue of each message."""
 
+    frame_bytes = 131_064
+
     def __init__(self) -> None:
         self.failure: BrokerUnavailable | None = None
         self.answers: dict[str, Result] = {}
@@ -41,6 +43,10 @@ class FakeSession:
 
     def settle(self, batch: list[Message]) -> list[Result]:
         return [self.answers.get(each.routing_key, CONFIRMED) for each in batch]
+
+    @property
+    def last_batch(self) -> list[Message]:
+        return self.sent[-1]
 
     @property
     def last(self) -> Message:
@@ -132,6 +138,29 @@ def test_a_wrong_attempt_stays_as_it_came_where_amqp_can_hold_it(
 
     offer(handover, permanent(None, headers={"attempt": object()}))
     assert "attempt" not in session.last.headers
+
+
+def test_a_copy_that_cannot_be_encoded_goes_at_once_without_what_it_carried(
+    session: FakeSession, handover: Handover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settle(batch: list[Message]) -> list[Result]:
+        odd = Result(Verdict.UNENCODABLE, "too long")
+        return [odd if "x" in each.headers or each.type else CONFIRMED for each in batch]
+
+    monkeypatch.setattr(session, "settle", settle)
+    carries, sound = permanent(headers={"x": 1, "attempt": 0}, tag=1), permanent(tag=2)
+    spoilt = permanent(None, headers={"x": 1, "attempt": "two"}, tag=3)
+    hopeless = permanent(type="t", tag=4)
+
+    assert offer(handover, carries, sound, spoilt, hopeless) == [sound, carries, spoilt]
+
+    own = {"reason": "MalformedEvent", "consumer": "catalog"}
+    assert [each.headers for each in session.last_batch] == [
+        own | {"attempt": 0},
+        own,
+        own | {"attempt": 0},
+    ]
+    assert handover.refused == 1, "it is no header's fault"
 
 
 def test_ids_come_from_the_event_and_else_from_the_message(
