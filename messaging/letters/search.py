@@ -108,11 +108,12 @@ def as_moment(text: str) -> datetime | None:
     try:
         day = parse_date(text)
         moment = datetime.combine(day, time()) if day else parse_datetime(text)
-    except ValueError:  # 31 February
+        if moment is None or moment.tzinfo is None:
+            return moment and moment.replace(tzinfo=UTC)
+        moment.astimezone(UTC)
+        return moment
+    except (ValueError, OverflowError):  # 31 February; in UTC before the year 1
         return None
-    if moment is None:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _holding(text: str, contains: tuple[str, str], *, in_payload: bool) -> Q:

@@ -11,6 +11,7 @@ from django.core.management.base import CommandParser
 
 from messaging import registry
 from messaging.letters.search import ALL, Selection, as_moment
+from messaging.management.whole_numbers import whole_number
 from messaging.models import DeadLetter
 from messaging.operating.decision_log import Operator, storable
 
@@ -79,9 +80,10 @@ def add_operator(parser: CommandParser) -> None:
 
 def letter_id(text: str) -> int:
     """A letter's number, for argparse."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:20]) < 2**63:
+    number = whole_number(text, least=1, most=2**63 - 1)
+    if number is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!a} is not a letter's number")
-    return int(text)
+    return number
 
 
 def operator(name: str) -> Operator:

@@ -111,6 +111,7 @@ def test_an_id_that_no_terminal_can_show_is_an_unknown_material() -> None:
         ("import_materials",),
         ("import_materials", "/nowhere/at/all"),
         ("import_materials", __file__),
+        ("import_materials", "x" * 5000),
         ("import_materials", ".", "--unknown"),
     ],
 )

@@ -209,6 +209,8 @@ def test_the_list_filters() -> None:
         ["show", "0"],
         ["show", "x"],
         ["show", str(2**63)],
+        ["show", "0" * 19 + "1" + "9" * 30],
+        ["requeue", "9" * 5000],
         ["requeue"],
         ["requeue", "1", "--all-matching"],
         ["discard", "1"],
@@ -218,15 +220,18 @@ def test_the_list_filters() -> None:
         ["list", "--consumer", "museum"],
         ["list", "--since", "yesterday"],
         ["list", "--since", "2026-02-31"],
+        ["list", "--since", "0001-01-01T00:00:00+14:00"],
+        ["list", "--until", "9999-12-31T23:59:59-14:00"],
     ],
 )
-def test_wrong_use_is_exit_2(arguments: list[str]) -> None:
+def test_wrong_use_is_exit_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert Said(*arguments).code in (1, 2)  # call_command raises what the shell ends with
     from messaging.management.commands.dead_letters import Command
 
     with pytest.raises(SystemExit) as ended:
         Command().run_from_argv(["manage.py", "dead_letters", *arguments])
     assert ended.value.code == 2
+    assert len(capsys.readouterr().err) < 2000
 
 
 def test_letters_are_requeued_by_number_and_a_refused_one_is_exit_1() -> None:

@@ -1,6 +1,7 @@
 """`import_materials DIR`: a folder of Markdown files becomes drafts, or published materials."""
 
 import argparse
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,8 @@ def _files(count: int) -> str:
 
 
 def _folder(text: str) -> Path:
-    path = Path(text)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a folder" if path.exists() else f"there is no folder {text!r}"
-        )
-    return path
+    # Unlike Path.is_dir, also for a name that no file system takes.
+    if not os.path.isdir(text):
+        said = "is not a folder" if os.path.exists(text) else "is not there"
+        raise argparse.ArgumentTypeError(f"{text[:200]!r} {said}")
+    return Path(text)

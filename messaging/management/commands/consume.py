@@ -10,6 +10,7 @@ from messaging import registry
 from messaging.broker.sessions import topology
 from messaging.handling.worker import DEFAULT_PREFETCH, Worker
 from messaging.management.running import run_to_exit
+from messaging.management.whole_numbers import whole_number
 
 
 class Command(BaseCommand):
@@ -54,6 +55,7 @@ class Command(BaseCommand):
 
 
 def _prefetch(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
+    number = whole_number(text, least=1, most=65535)
+    if number is None:
         raise argparse.ArgumentTypeError("must be a whole number from 1 to 65535")
-    return int(text)
+    return number

@@ -14,6 +14,7 @@ from messaging.broker.inspection import inspect_queues
 from messaging.broker.sessions import topology
 from messaging.errors import DeliveryError
 from messaging.management.plain_failures import plain_failures
+from messaging.management.whole_numbers import whole_number
 from messaging.operating.pruning import Pruned, Pruning
 from messaging.operating.receipt_pruning import Depths, prune_receipts
 from messaging.running.exit_codes import DONE, FAILED
@@ -84,6 +85,7 @@ def _depths() -> Depths | None:
 
 
 def _days(text: str) -> timedelta:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:10]) <= 36_500:
+    days = whole_number(text, least=1, most=36_500)
+    if days is None:
         raise argparse.ArgumentTypeError("must be a whole number of days, 1 to 36500")
-    return timedelta(days=int(text))
+    return timedelta(days=days)

@@ -54,5 +54,5 @@ class Command(BaseCommand):
 
 def _material_id(text: str) -> str:
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", text):
-        raise argparse.ArgumentTypeError(f"{text!a} is not a material's id")
+        raise argparse.ArgumentTypeError(f"{text[:80]!a} is not a material's id")
     return text
