@@ -47,6 +47,7 @@ class Batch:
         self.routes = routes
         self.standing = standing
         self.is_looked_for = False
+        self.is_unseen = bool(standing)
         self.results: list[Result | None] = [None] * len(routes)
         self.open = len(routes)
 
@@ -65,10 +66,15 @@ class Batch:
         for index in range(len(self.results)):
             self.settle(index, result)
 
-    def doubt(self) -> None:
-        """The look was not answered: who got what is confirmed is not known."""
-        self.is_looked_for = False
-        self.results = [_UNSEEN if result is _CONFIRMED else result for result in self.results]
+    def known(self) -> list[Result | None]:
+        """What is known at this moment, from any thread.
+
+        Until the queues were seen nobody knows who got what is confirmed.
+        """
+        results = list(self.results)  # before the look at the other, which covers all of them
+        if self.is_unseen:
+            return [_UNSEEN if result is _CONFIRMED else result for result in results]
+        return results
 
 
 class Ledger:
@@ -100,7 +106,7 @@ class Ledger:
         if not self._looks:
             return False
         batch = self._looks.popleft()
-        batch.is_looked_for = False
+        batch.is_looked_for = batch.is_unseen = False
         return batch.done
 
     def returned(self, route: Route, reason: str) -> None:
@@ -128,7 +134,7 @@ class Ledger:
         for batch, index in self._open.values():
             batch.settle(index, result)
         for batch in self._looks:
-            batch.doubt()
+            batch.is_looked_for = False
         self._looks.clear()
         self._open.clear()
         self._returned.clear()

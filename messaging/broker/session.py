@@ -131,7 +131,7 @@ class Session:
                 self.wait(lambda: False, 5.0)
         if self._lifetime.stopping:
             self._linger(batch)
-        results = [result or UNKNOWN for result in batch.results]
+        results = [result or UNKNOWN for result in batch.known()]
         self.did_work |= any(result.verdict is Verdict.CONFIRMED for result in results)
         return results
 

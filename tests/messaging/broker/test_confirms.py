@@ -24,7 +24,7 @@ def a_batch(*routes: Route) -> Batch:
 
 
 def verdicts(batch: Batch) -> list[Verdict | None]:
-    return [result.verdict if result else None for result in batch.results]
+    return [result.verdict if result else None for result in batch.known()]
 
 
 def sent(ledger: Ledger, batch: Batch) -> list[int]:
@@ -236,9 +236,11 @@ def test_what_was_confirmed_before_a_look_that_was_never_answered_is_not_known()
     ledger.seen()
     ledger.confirmed(3, multiple=False, positive=False)
     ledger.confirmed(4, multiple=False, positive=True)
+    before = verdicts(unseen), unseen.done
 
     ledger.lost(LOST)
 
+    assert before == ([NACKED, Verdict.UNKNOWN], False)
     assert verdicts(seen) == [CONFIRMED, CONFIRMED]
     assert verdicts(unseen) == [NACKED, Verdict.UNKNOWN]
     assert unseen.done

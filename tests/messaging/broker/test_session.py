@@ -384,6 +384,22 @@ def test_a_stop_ends_the_wait_for_confirms_but_keeps_those_that_come_at_once(
     assert time.monotonic() - began < 2.5  # its patience after a stop, and the closing
 
 
+def test_a_stop_before_the_queues_were_seen_leaves_what_is_confirmed_unknown(
+    namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Lifetime(catch_signals=False) as lifetime, a_session(lifetime=lifetime) as session:
+        # As where the broker is slow: its answer to the look is still on the way.
+        monkeypatch.setattr(session._channel._ledger, "seen", lambda: False)
+        batch = session.submit(
+            [message(), message(routing_key="nobody.listens")], standing=[main_queue()]
+        )
+        eventually(lambda: batch.open == 0)
+        lifetime.stop()
+        results = session.settle(batch)
+
+    assert [result.verdict for result in results] == [Verdict.UNKNOWN, Verdict.RETURNED]
+
+
 def test_a_blocked_broker_is_waited_for_and_a_frozen_one_is_not(own_broker: RabbitNode) -> None:
     with a_session(heartbeat_seconds=1) as session:
         own_broker.ctl("set_vm_memory_high_watermark", "absolute", "1MB")
