@@ -16,6 +16,7 @@ from pika.adapters.select_connection import IOLoop, SelectConnection
 from pika.adapters.utils import connection_workflow
 
 from messaging.broker.address import BrokerAddress
+from messaging.broker.refusal_words import is_at_limit
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
 
 log = structlog.get_logger(__name__)
@@ -162,11 +163,13 @@ class _Connection(SelectConnection):  # type: ignore[misc]  # pika is untyped to
 def judge(error: BaseException, address: BrokerAddress) -> DeliveryError:
     """Why a connection ended or never opened: worth waiting for, or a lasting fault.
 
-    Goes by reply codes and exception types; the broker's words are only quoted.
+    Goes by reply codes and exception types, and by words for a limit that is reached alone.
     """
     root = _root(error)
     if isinstance(root, pika.exceptions.ConnectionClosedByBroker):
         said = f"the broker at {address.described} said {root.reply_code} {root.reply_text}"
+        if is_at_limit(root.reply_code, root.reply_text):
+            return BrokerUnavailable(said)
         if remedy := LASTING_CODES.get(root.reply_code):
             return ConfigurationError(f"{said}; {remedy}")
         if root.reply_code in REFUSED_FRAMES_CODES:

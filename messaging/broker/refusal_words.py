@@ -5,7 +5,9 @@ since 3.8; where another broker, or a later one, says it otherwise, the graver m
 and the command ends with what was said.
 """
 
-NOT_FOUND, ACCESS_REFUSED = 404, 403
+import re
+
+ACCESS_REFUSED, NOT_FOUND, NOT_ALLOWED = 403, 404, 530
 
 
 def is_gone(code: int, words: str) -> bool:
@@ -24,3 +26,15 @@ def is_one_topic(code: int, words: str) -> bool:
     (https://www.rabbitmq.com/docs/access-control#topic-authorisation).
     """
     return code == ACCESS_REFUSED and " to topic '" in words
+
+
+def is_at_limit(code: int, words: str) -> bool:
+    """Whether there are too many connections or channels now; else the virtual host is at fault.
+
+    All have the code 530 (https://www.rabbitmq.com/docs/vhosts#limits,
+    https://www.rabbitmq.com/docs/user-limits). A limit is told at the very end, behind any name.
+    """
+    return code == NOT_ALLOWED and _AT_LIMIT.search(words) is not None
+
+
+_AT_LIMIT = re.compile(r"limit (\(\d+\) is reached|of \(\d+\))\Z")

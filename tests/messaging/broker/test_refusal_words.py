@@ -2,7 +2,7 @@
 
 import pytest
 
-from messaging.broker.refusal_words import is_gone, is_one_topic
+from messaging.broker.refusal_words import is_at_limit, is_gone, is_one_topic
 
 pytestmark = pytest.mark.any_database
 
@@ -42,3 +42,25 @@ def test_a_right_that_lacks_for_one_routing_key_is_told_from_one_for_the_exchang
     words: str, one: bool
 ) -> None:
     assert is_one_topic(403, words) is one
+
+
+@pytest.mark.parametrize(
+    ("words", "at_limit"),
+    [
+        ("access to vhost '/' refused for user 'u': connection limit (9) is reached", True),
+        ("connection refused for user 'u': user connection limit (9) is reached", True),
+        ("connection refused for user 'u': node connection limit (9) is reached", True),
+        (
+            "number of channels opened for user 'u' has reached the maximum allowed user limit"
+            " of (9)",
+            True,
+        ),
+        ("vhost limit (9) is reached not found", False),
+        ("access to vhost 'limit (9) is reached' refused for user 'limit (9) is reached'", False),
+        ("access to vhost 'v' refused for user 'u': vhost 'v' is down", False),
+    ],
+)
+def test_a_limit_that_is_reached_is_told_from_a_virtual_host_that_is_closed(
+    words: str, at_limit: bool
+) -> None:
+    assert is_at_limit(530, f"NOT_ALLOWED - {words}") is at_limit

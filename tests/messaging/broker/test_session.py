@@ -455,6 +455,26 @@ def test_an_unknown_virtual_host_is_a_fault_of_the_configuration(namespace: str)
         assert "no such vhost" in said[0]
 
 
+def test_a_limit_on_connections_is_a_broker_that_is_away(
+    broker: RabbitNode, namespace: str, user: str
+) -> None:
+    vhost = f"{user}-limit (1) is reached"
+    broker.ctl("add_vhost", vhost)
+    broker.ctl("set_permissions", "-p", vhost, user, ".*", ".*", ".*")
+    try:
+        broker.ctl("set_user_limits", user, '{"max-connections": 0}')
+        with refusal(BrokerUnavailable, user=user, password=PASSWORD, vhost=vhost) as of_user:
+            assert "user connection limit (0) is reached" in of_user[0]
+        broker.ctl("clear_user_limits", user, "all")
+        broker.ctl("set_vhost_limits", "-p", vhost, '{"max-connections": 0}')
+        with refusal(BrokerUnavailable, user=user, password=PASSWORD, vhost=vhost) as of_vhost:
+            assert "connection limit (0) is reached" in of_vhost[0]
+    finally:
+        broker.ctl("delete_vhost", vhost)
+    with refusal(ConfigurationError, user=user, password=PASSWORD, vhost=vhost):
+        pass
+
+
 def test_a_user_without_a_right_is_a_fault_of_the_configuration_that_names_the_object(
     broker: RabbitNode, namespace: str, user: str
 ) -> None:
