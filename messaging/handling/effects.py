@@ -15,7 +15,8 @@ from django.db.transaction import TransactionManagementError
 from messaging.envelope import Event
 from messaging.errors import ConfigurationError, OutageError
 from messaging.registry import Consumer
-from messaging.storing.database_errors import is_busy, kind_of
+from messaging.storing import schema
+from messaging.storing.database_errors import is_busy, kind_of, names_nothing
 
 # So long may the search for refusals keep a transaction open; then it is left to transactions
 # of their own, between which a worker can stop.
@@ -106,6 +107,7 @@ class _Search:
         self._consumer = consumer
         self._connection = connections[consumer.database]
         self._end = time.monotonic() + SEARCH_SECONDS
+        self._is_complete = False  # the schema, as far as that was looked at
 
     def try_all(self, events: Sequence[Event]) -> bool:
         """Take in what can be taken in, in order; whether that was everything at once."""
@@ -140,12 +142,19 @@ class _Search:
     def _is_for_all(self, error: Exception) -> bool:
         connection = self._connection
         return (
-            issubclass(kind_of(error), OutageError | ConfigurationError)
-            or is_busy(error)
-            or connection.needs_rollback
+            connection.needs_rollback
             or connection.closed_in_transaction
+            or is_busy(error)
             or time.monotonic() > self._end
+            or self._is_outage_or_set_up_wrongly(error)
         )
+
+    def _is_outage_or_set_up_wrongly(self, error: Exception) -> bool:
+        if not names_nothing(error):
+            return issubclass(kind_of(error), OutageError | ConfigurationError)
+        # A handler's statement may be wrong for one event; without a table all of them are.
+        self._is_complete = self._is_complete or schema.lacks(self._consumer.database) is None
+        return not self._is_complete
 
 
 def _call(consumer: Consumer, events: Sequence[Event]) -> set[str]:

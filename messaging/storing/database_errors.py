@@ -3,9 +3,11 @@
 Codes are PostgreSQL's SQLSTATE and SQLite's result code, found on the driver's error behind
 Django's. A failed connection to PostgreSQL has no code (libpq gives none): it is an outage,
 even where the reason is a wrong password.
+
+A code that says that something named is not there leaves open whose fault that is: a database
+that was never migrated, or one statement's (`names_nothing`, and `schema` tells).
 """
 
-import errno
 import sqlite3
 from collections.abc import Iterator
 
@@ -26,6 +28,7 @@ __all__ = [
     "is_busy",
     "is_set_up_wrongly",
     "kind_of",
+    "names_nothing",
     "sanitised",
     "traceback_text",
 ]
@@ -37,7 +40,9 @@ def kind_of(error: BaseException) -> Kind:
     """PermanentError, TransientError, OutageError or ConfigurationError.
 
     Our own errors keep their kind. Whatever is not known is transient: it is tried again, and
-    dead after the last attempt. Never raises.
+    dead after the last attempt. So is an OSError: a handler's file is not the store. What names
+    something that is not there is ConfigurationError, right for statements of our own; for a
+    handler's see `names_nothing`. Never raises.
     """
     for kind in _KINDS:
         if isinstance(error, kind):
@@ -47,6 +52,21 @@ def kind_of(error: BaseException) -> Kind:
         if found is not None:
             return found
     return _KIND_OF_DJANGO.get(type(error), TransientError)
+
+
+def names_nothing(error: BaseException) -> bool:
+    """Whether the database says that no such table, column, function or schema is there.
+
+    Whose fault that is, `schema.lacks` tells. SQLite has one code for this and for every other
+    mistake in a statement.
+    """
+    if isinstance(error, DeliveryError):
+        return False
+    return any(
+        getattr(link, "sqlstate", None) in _ABSENT
+        or getattr(link, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+        for link in _chain(error)
+    )
 
 
 def is_busy(error: BaseException) -> bool:
@@ -61,10 +81,8 @@ def is_busy(error: BaseException) -> bool:
 
 def is_set_up_wrongly(error: BaseException) -> bool:
     """Whether the database lacks a table or a right, for commands whose every statement is right
-    on a migrated database: SQLite has no code of its own for a missing table."""
-    return kind_of(error) is ConfigurationError or (
-        getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
-    )
+    on a migrated database."""
+    return kind_of(error) is ConfigurationError
 
 
 SET_UP_WRONGLY = (
@@ -101,14 +119,11 @@ def _kind_of_link(error: BaseException) -> Kind | None:
             return _kind_of_postgresql(error)
         case sqlite3.Error():
             return _kind_of_sqlite(getattr(error, "sqlite_errorcode", None))
-        case OSError() if error.errno in _STARVED:
-            return OutageError
     return None
 
 
-_STARVED = frozenset(
-    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
-)
+# Schema, column, function, table.
+_ABSENT = frozenset({"3F000", "42703", "42883", "42P01"})
 
 # SQLSTATE, or the beginning of it; the longest that fits decides.
 _KIND_OF_SQLSTATE: dict[str, Kind] = {
@@ -162,6 +177,7 @@ _KIND_OF_SQLITE: dict[int, Kind] = {
     sqlite3.SQLITE_NOLFS: OutageError,
     sqlite3.SQLITE_AUTH: OutageError,
     sqlite3.SQLITE_NOTADB: ConfigurationError,  # some other file
+    sqlite3.SQLITE_ERROR: ConfigurationError,  # no such table, or another mistake
     sqlite3.SQLITE_TOOBIG: PermanentError,
     sqlite3.SQLITE_MISMATCH: PermanentError,
     sqlite3.SQLITE_RANGE: PermanentError,
@@ -172,7 +188,7 @@ _KIND_OF_SQLITE: dict[int, Kind] = {
 
 
 def _kind_of_sqlite(code: int | None) -> Kind | None:
-    """The rest is transient: busy, locked, protocol, the other constraints, a plain error."""
+    """The rest is transient: busy, locked, protocol, the other constraints."""
     if code is None:
         return None
     return _KIND_OF_SQLITE.get(code) or _KIND_OF_SQLITE.get(code & 0xFF, TransientError)

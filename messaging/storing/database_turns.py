@@ -9,9 +9,14 @@ import structlog
 from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from messaging.errors import ConfigurationError, OutageError, PermanentError
+from messaging.errors import ConfigurationError, DeliveryError, OutageError, PermanentError
 from messaging.running.process import Backoff, Lifetime
-from messaging.storing.database_errors import kind_of, sanitised
+from messaging.storing import schema
+from messaging.storing.database_errors import (
+    kind_of,
+    names_nothing,
+    sanitised,
+)
 
 log = structlog.get_logger(__name__)
 
@@ -50,21 +55,12 @@ class DatabaseTurns:
         """Run database work: on a usable connection, for at most TURN_LIMIT_SECONDS.
 
         Raises OutageError or ConfigurationError where the error tells so, and whatever else
-        happened unchanged.
+        happened unchanged. What names something that is not there is ConfigurationError where
+        the database lacks a table or column of ours; otherwise it is that statement's own.
         """
         connection = connections[self._using]
         try:
-            for other in connections.all(initialized_only=True):
-                if other.alias != self._using:
-                    with self._bounded(other):
-                        other.close_if_unusable_or_obsolete()
-            with self._bounded(connection):
-                connection.close_if_unusable_or_obsolete()
-                if time.monotonic() - self._answered_at < STILL_FRESH_SECONDS:
-                    connection.health_check_done = True  # type: ignore[attr-defined]
-                # Asks the server; a frozen one would never answer.
-                connection.close_if_health_check_failed()
-            connection.ensure_connection()
+            self._make_usable(connection)
             with self._bounded(connection):
                 if self._prepare and connection.connection is not self._prepared:
                     self._prepare(connection)
@@ -72,9 +68,9 @@ class DatabaseTurns:
                 yield
         except Exception as error:
             self._answered_at = float("-inf")
-            kind = kind_of(error)
-            if issubclass(kind, OutageError | ConfigurationError) and not isinstance(error, kind):
-                raise kind(f"database {self._using}: {sanitised(error)}") from error
+            verdict = self._nobodys_fault(error)
+            if verdict is not None:
+                raise verdict from error
             raise
         else:
             self._answered_at = time.monotonic()
@@ -95,7 +91,8 @@ class DatabaseTurns:
         """Do work that no message pays for, in a turn, again after a pause until it is done.
 
         Raises OutageError when it is not done and not wanted any longer, or when stopping; and
-        a failure that is no outage after so many tries, where their number is given.
+        a failure that is no outage after so many tries, where their number is given: then it may
+        be the fault of what is worked on.
         """
         failures = 0
         while True:
@@ -104,6 +101,9 @@ class DatabaseTurns:
                     return work()
             except (Error, OutageError) as error:
                 kind = kind_of(error)
+                if issubclass(kind, ConfigurationError) and transient_tries is None:
+                    # Nothing is lacking, and the statement is ours: waiting cannot mend it.
+                    raise ConfigurationError(self._told(error)) from error
                 if issubclass(kind, PermanentError | ConfigurationError):
                     raise
                 failures += not issubclass(kind, OutageError)
@@ -121,6 +121,47 @@ class DatabaseTurns:
         log.warning("database away", reason=str(error), retry_in_seconds=round(seconds, 1))
         end = time.monotonic() + seconds
         self._lifetime.wait_until(lambda: not still_wanted(), end - time.monotonic())
+
+    def _make_usable(self, connection: BaseDatabaseWrapper) -> None:
+        try:
+            for other in connections.all(initialized_only=True):
+                if other.alias != self._using:
+                    with self._bounded(other):
+                        other.close_if_unusable_or_obsolete()
+            with self._bounded(connection):
+                connection.close_if_unusable_or_obsolete()
+                if time.monotonic() - self._answered_at < STILL_FRESH_SECONDS:
+                    connection.health_check_done = True  # type: ignore[attr-defined]
+                # Asks the server; a frozen one would never answer.
+                connection.close_if_health_check_failed()
+            connection.ensure_connection()
+        except OSError as error:
+            # Out of descriptors, say: no message has been touched yet.
+            raise OutageError(self._told(error)) from error
+
+    def _nobodys_fault(self, error: Exception) -> DeliveryError | None:
+        """The outage or wrong configuration that the error comes from, unless it is one itself."""
+        if names_nothing(error):
+            return self._lack(error)
+        kind = kind_of(error)
+        if issubclass(kind, OutageError | ConfigurationError) and not isinstance(error, kind):
+            return kind(self._told(error))
+        return None
+
+    def _lack(self, error: Exception) -> DeliveryError | None:
+        try:
+            with self._bounded(connections[self._using]):
+                lacking = schema.lacks(self._using)
+        except Error as unseen:
+            return OutageError(self._told(unseen))
+        if lacking is None:
+            return None
+        return ConfigurationError(
+            f"database {self._using} lacks {lacking}, run `manage.py migrate`: {sanitised(error)}"
+        )
+
+    def _told(self, error: Exception) -> str:
+        return f"database {self._using}: {sanitised(error)}"
 
     def _bounded(self, connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
         return self._lifetime.database_turn(_fileno(connection), limit_seconds=TURN_LIMIT_SECONDS)

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 
 from dev.postgres import find_binaries
 from materials.audit.models import AuditRecord
@@ -301,14 +301,84 @@ def test_a_database_without_tables_ends_it_with_3(
     assert "Traceback" not in consumer.stderr
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE audit_record RENAME TO elsewhere",
+        "ALTER TABLE audit_record RENAME COLUMN revision TO elsewhere",
+        "ALTER TABLE messaging_inboxreceipt RENAME TO elsewhere",
+        "ALTER TABLE messaging_failedattempt RENAME TO elsewhere",
+    ],
+)
+def test_a_table_or_column_that_goes_under_a_consumer_ends_it_and_nobody_pays(
+    run: Run, queues: Queues, change: str
+) -> None:
+    missing_name = change.split()[2]
+
+    def fail_over_the_first(events: Sequence[Event], using: str) -> set[str]:
+        if "failedattempt" in missing_name:
+            raise RuntimeError
+        return apply(events, using)
+
+    with connection.cursor() as cursor:
+        cursor.execute(change)
+    queues.publish(*EVENTS[:3])
+
+    with pytest.raises(ConfigurationError, match=missing_name):
+        consume_once("audit", apply=fail_over_the_first)
+
+    queues.await_ready("audit", main=3)
+    connection.close()
+    if "failedattempt" not in missing_name:
+        assert not FailedAttempt.objects.exists()
+
+
+def test_a_mistake_over_one_event_costs_that_event_alone(
+    run: Run, long_delay: None, queues: Queues
+) -> None:
+    mistakes = {
+        "article-3": "SELECT no_such_function(1)",
+        "article-7": "SELECT 1 FROM no_such_table",
+        "article-8": "SELECT no_such_column FROM audit_record",
+        "article-9": "SELEC",
+    }
+    unreadable = "article-12"
+
+    def come_to_grief(events: Sequence[Event], using: str) -> set[str]:
+        stale = apply(events, using)
+        for event in events:
+            if event.material_id == unreadable:
+                raise OSError(errno.EIO, "a bad attachment")
+            if event.material_id in mistakes:
+                with connection.cursor() as cursor:
+                    cursor.execute(mistakes[event.material_id])
+        return stale
+
+    queues.publish(*EVENTS)
+    consume_once("audit", apply=come_to_grief)
+
+    bad = {*mistakes, unreadable}
+    assert set(AuditRecord.objects.values_list("material_id", flat=True)) == {
+        event.material_id for event in EVENTS if event.material_id not in bad
+    }
+    paid = FailedAttempt.objects.filter(transient=True).values_list("material_id", flat=True)
+    assert set(paid) == bad
+
+
 def test_a_full_disk_is_waited_for(run: Run, queues: Queues) -> None:
     calls: list[int] = []
 
     def full_twice(events: Sequence[Event], using: str) -> set[str]:
         calls.append(len(events))
-        if len(calls) <= 2:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return apply(events, using)
+        if len(calls) > 2:
+            return apply(events, using)
+        if connection.vendor == "postgresql":
+            raise OperationalError from psycopg.errors.DiskFull()
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA page_count")
+            cursor.execute(f"PRAGMA max_page_count = {cursor.fetchone()[0]}")
+            cursor.execute("CREATE TABLE filler AS SELECT zeroblob(1000000)")
+        raise AssertionError("there was room")
 
     queues.publish(*EVENTS[:3])
     with working("audit", apply=full_twice):

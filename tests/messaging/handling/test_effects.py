@@ -114,14 +114,14 @@ def test_what_is_no_event_s_own_fault_ends_the_whole_transaction() -> None:
     def in_an_outage(_: Event) -> None:
         raise OutageError
 
-    def set_up_wrongly(_: Event) -> None:
-        raise OperationalError from psycopg.errors.UndefinedTable()
+    def without_the_right(_: Event) -> None:
+        raise OperationalError from psycopg.errors.InsufficientPrivilege()
 
     for how, error in (
         (meeting_a_lock, OperationalError),
         (losing_the_connection, PermanentError),
         (in_an_outage, OutageError),
-        (set_up_wrongly, OperationalError),
+        (without_the_right, OperationalError),
     ):
         with pytest.raises(error):
             outcomes(how)

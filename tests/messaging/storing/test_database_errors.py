@@ -28,7 +28,7 @@ from messaging.errors import (
     TransientError,
 )
 from messaging.models import RelayLease
-from messaging.storing.database_errors import kind_of
+from messaging.storing.database_errors import kind_of, names_nothing
 
 
 def raised(act: Callable[[], object]) -> BaseException:
@@ -67,12 +67,8 @@ def as_django_raises(error: Exception, wrapper: type[Exception]) -> BaseExceptio
         (KeyboardInterrupt(), TransientError),
         (ConnectionRefusedError(errno.ECONNREFUSED, "refused"), TransientError),
         (OSError("without a number"), TransientError),
-        (OSError(errno.ENOSPC, "x"), OutageError),
-        (OSError(errno.EDQUOT, "x"), OutageError),
-        (OSError(errno.EROFS, "x"), OutageError),
-        (OSError(errno.EIO, "x"), OutageError),
-        (OSError(errno.EMFILE, "x"), OutageError),
-        (OSError(errno.ENFILE, "x"), OutageError),
+        (OSError(errno.ENOSPC, "x"), TransientError),
+        (OSError(errno.EIO, "x"), TransientError),
         (django.db.InterfaceError("connection already closed"), OutageError),
         (django.db.DataError("x"), PermanentError),
         (django.db.IntegrityError("x"), TransientError),
@@ -192,12 +188,12 @@ SQLITE_CODES = {
         "CORRUPT_VTAB",
     ],
     TransientError: [
-        *("ERROR", "BUSY", "BUSY_SNAPSHOT", "BUSY_TIMEOUT", "LOCKED", "LOCKED_SHAREDCACHE"),
+        *("BUSY", "BUSY_SNAPSHOT", "BUSY_TIMEOUT", "LOCKED", "LOCKED_SHAREDCACHE"),
         *("PROTOCOL", "SCHEMA", "INTERRUPT", "MISUSE", "INTERNAL", "CONSTRAINT"),
         *("CONSTRAINT_UNIQUE", "CONSTRAINT_PRIMARYKEY", "CONSTRAINT_FOREIGNKEY"),
         "CONSTRAINT_TRIGGER",
     ],
-    ConfigurationError: ["NOTADB"],
+    ConfigurationError: ["NOTADB", "ERROR"],
     PermanentError: ["MISMATCH", "TOOBIG", "RANGE", "CONSTRAINT_CHECK", "CONSTRAINT_NOTNULL"],
 }
 
@@ -356,7 +352,10 @@ class TestOnSQLite:
     def test_a_missing_table_cannot_be_told_from_other_mistakes(
         self, connection: BaseDatabaseWrapper
     ) -> None:
-        assert kind_of(raised(lambda: executes(connection)("SELECT 1 FROM gone"))) is TransientError
+        for statement in ("SELECT 1 FROM gone", "SELEC"):
+            error = raised(lambda statement=statement: executes(connection)(statement))
+            assert names_nothing(error)
+            assert kind_of(error) is ConfigurationError
 
 
 @pytest.mark.skipif(
