@@ -44,10 +44,9 @@ def parked(*, using: str, among: QuerySet[OutboxMessage]) -> QuerySet[OutboxMess
     return OutboxMessage.objects.using(using).failed().filter(pk__in=given)
 
 
-def retry_failed(*, using: str, among: QuerySet[OutboxMessage]) -> int:
-    """Make those of the given rows due again that are parked, their tries forgotten; how many."""
-    rows = parked(using=using, among=among)
-    return rows.update(state=OutboxMessage.State.PENDING, attempts=0, due_at=Now())
+def retry_failed(parked: QuerySet[OutboxMessage]) -> int:
+    """Make those parked rows due again, their tries forgotten; how many there were."""
+    return parked.update(state=OutboxMessage.State.PENDING, attempts=0, due_at=Now())
 
 
 # Found by their ids: with `state = 'pending'` itself, a planner may go through all of a backlog by

@@ -28,16 +28,7 @@ def retry_failed(*, operator: Operator, using: str, among: QuerySet[OutboxMessag
     In one transaction. A row that is not parked is left as it is. Where there is none, nothing is
     logged.
     """
-    parked = outbox_queue.parked(using=using, among=among)
-    with transaction.atomic(using=using):
-        named = list(parked.order_by("pk").values_list("pk", flat=True)[:NAMED_ROWS])
-        count = outbox_queue.retry_failed(using=using, among=among)
-        if count:
-            detail: dict[str, Any] = {"rows": named, "count": count}
-            line = entry(OperatorDecision.Action.RETRY_OUTBOX, operator, detail=detail)
-            line.save(using=using)
-            wake_relay(using=using)
-    return count
+    return _retry(outbox_queue.parked(using=using, among=among), operator=operator, using=using)
 
 
 def retry_all_failed(
@@ -61,11 +52,23 @@ def retry_all_failed(
 
         def retry_some(after: int = after) -> tuple[int, int]:
             waiting = rows.failed().filter(pk__gt=after, pk__lte=newest).order_by("pk")
-            some = list(waiting.values_list("pk", flat=True)[:MOST_AT_ONCE])
-            piece = rows.filter(pk__in=some)
-            retried = retry_failed(operator=operator(), using=using, among=piece)
-            return retried, max(some, default=newest)
+            end = max(waiting.values_list("pk", flat=True)[:MOST_AT_ONCE], default=newest)
+            # As a stretch of ids, which a planner that has no statistics yet meets by an index.
+            piece = waiting.filter(pk__lte=end)
+            return _retry(piece, operator=operator(), using=using), end
 
         retried, after = insist(retry_some)
         count += retried
+    return count
+
+
+def _retry(parked: QuerySet[OutboxMessage], *, operator: Operator, using: str) -> int:
+    with transaction.atomic(using=using):
+        named = list(parked.order_by("pk").values_list("pk", flat=True)[:NAMED_ROWS])
+        count = outbox_queue.retry_failed(parked.order_by())
+        if count:
+            detail: dict[str, Any] = {"rows": named, "count": count}
+            line = entry(OperatorDecision.Action.RETRY_OUTBOX, operator, detail=detail)
+            line.save(using=using)
+            wake_relay(using=using)
     return count

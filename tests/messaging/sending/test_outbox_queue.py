@@ -227,7 +227,7 @@ def test_a_parked_row_is_not_due_until_it_is_retried(run: Run) -> None:
     due = reader()
     before = read_all(due)
 
-    count = outbox_queue.retry_failed(using="default", among=OutboxMessage.objects.all())
+    count = outbox_queue.retry_failed(OutboxMessage.objects.failed())
 
     assert (before, count) == ([other.pk], 1)
     assert read_all(due) == [parked.pk]
