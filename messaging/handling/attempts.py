@@ -28,7 +28,8 @@ def record(consumer: Consumer, failures: Sequence[Failure]) -> list[int]:
 
     A transient one is at least the number of transient failures already counted for this
     consumer and event, and at most MAX_ATTEMPT. A permanent one keeps its own number. Raises
-    nothing but database errors, and then nothing was kept.
+    nothing but database errors, and then nothing was kept; only where the answer to the commit
+    was lost it was kept, and recording the same again charges one attempt more.
     """
     tries_left = _TRIES_AGAINST_TWINS
     while True:
