@@ -1,7 +1,7 @@
-"""Bodies larger than any event may be wait on disk, so that a full prefetch of them fits in memory.
+"""Bodies that wait on disk for their turn, so that a full prefetch fits in memory.
 
-They are on their way to a dead queue, byte for byte. `put` is called by the broker's thread,
-the rest by the session's own.
+Which they are is for `unacked` to say. `put` is called by the broker's thread, the rest by the
+session's own.
 """
 
 import os
@@ -11,7 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
-LARGE_BYTES = 256 * 1024
+import structlog
+
+log = structlog.get_logger(__name__)
+
 # So much of what has been taken may still lie on the disk beside what has not.
 FILE_BYTES = 32 * 1024 * 1024
 
@@ -43,18 +46,18 @@ class LargeBodies:
         self._files: set[_File] = set()
         self._current: _File | None = None
         self._closed = False
+        self._has_warned = False
 
     def put(self, body: bytes) -> Place | None:
-        """None where the body has to stay in memory: it is small, or the disk does not take it."""
-        if len(body) <= LARGE_BYTES:
-            return None
+        """None where the body has to stay in memory: the disk does not take it."""
         with self._lock:
             if self._closed:
                 return None
             try:
                 file = self._file_with_room()
                 _write(file.file.fileno(), body, file.end)
-            except OSError:
+            except OSError as error:
+                self._warn(error)
                 return None
             place = Place(file, file.end, len(body))
             file.end += len(body)
@@ -83,6 +86,14 @@ class LargeBodies:
             self._closed = True
             for file in list(self._files):
                 self._give_up(file)
+
+    def _warn(self, error: OSError) -> None:
+        """Once for a session: there may be a thousand of them."""
+        if not self._has_warned:
+            self._has_warned = True
+            log.warning(
+                "large bodies wait in memory: the disk does not take them", reason=error.strerror
+            )
 
     def _file_with_room(self) -> _File:
         if self._current is None or self._current.end >= FILE_BYTES:

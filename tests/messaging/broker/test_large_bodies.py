@@ -6,10 +6,11 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from messaging.broker import large_bodies
-from messaging.broker.large_bodies import LARGE_BYTES
-from messaging.broker.unacked import Unacked
+from messaging.broker.large_bodies import FILE_BYTES
+from messaging.broker.unacked import LARGE_BYTES, MEMORY_BYTES, Unacked
 from messaging.broker.wire import Delivery
 
 pytestmark = pytest.mark.any_database
@@ -69,6 +70,31 @@ def test_a_full_prefetch_of_large_bodies_fits_in_memory(unacked: Unacked) -> Non
     assert [each[:2] for each in take_all(unacked)] == [tag.to_bytes(2) for tag in range(60)]
 
 
+def test_events_of_the_largest_size_fit_in_memory_together_and_come_back_in_order(
+    unacked: Unacked,
+) -> None:
+    size = LARGE_BYTES - 1
+    in_memory = MEMORY_BYTES // size
+    tracemalloc.start()
+    try:
+        for first in (0, 500):  # what was taken makes room for more in memory
+            for tag in range(first, first + 500):
+                unacked.arrived(delivery(tag, body(tag, size)))
+            assert len(unacked._large._files) == -(-(500 - in_memory) * size // FILE_BYTES)
+            taken = take_all(unacked)
+            assert [each[:2] for each in taken] == [
+                tag.to_bytes(2) for tag in range(first, first + 500)
+            ]
+            del taken
+        for tag in range(500):
+            unacked.arrived(delivery(tag, body(tag, size)))
+        now, _peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert now < MEMORY_BYTES + 2 * LARGE_BYTES
+
+
 def test_what_was_taken_leaves_the_disk_however_long_more_comes(
     unacked: Unacked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,15 +116,20 @@ def test_what_was_taken_leaves_the_disk_however_long_more_comes(
     assert on_disk() == 0
 
 
-def test_on_a_full_disk_they_stay_in_memory(
+def test_on_a_full_disk_they_stay_in_memory_and_the_log_says_so_once(
     unacked: Unacked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_arguments: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(large_bodies.os, "pwrite", full)
-    large = body(1, 2 * LARGE_BYTES)
+    large = [body(number, 2 * LARGE_BYTES) for number in range(2)]
 
-    unacked.arrived(delivery(1, large))
+    with capture_logs() as lines:
+        for tag, each in enumerate(large):
+            unacked.arrived(delivery(tag, each))
 
-    assert take_all(unacked) == [large]
+    assert take_all(unacked) == large
+    assert [(line["log_level"], line["reason"]) for line in lines] == [
+        ("warning", "No space left on device")
+    ]
