@@ -13,6 +13,7 @@ from messaging.errors import ConfigurationError, DeliveryError, OutageError, Per
 from messaging.running.process import Backoff, Lifetime
 from messaging.storing import schema
 from messaging.storing.database_errors import (
+    is_busy,
     kind_of,
     names_nothing,
     sanitised,
@@ -112,13 +113,15 @@ class DatabaseTurns:
                 outage = OutageError(sanitised(error))
                 if self._lifetime.stopping or not still_wanted():
                     raise outage from error
-                self.wait_for_return(outage, still_wanted=still_wanted)
+                self.wait_for_return(error, still_wanted=still_wanted)
 
-    def wait_for_return(self, error: OutageError, *, still_wanted: Callable[[], object]) -> None:
+    def wait_for_return(self, error: Exception, *, still_wanted: Callable[[], object]) -> None:
         """Pause after an outage. Returns for the next try, or when stopping or not wanted."""
         connections.close_all()
         seconds = self._backoff.next_seconds()
-        log.warning("database away", reason=str(error), retry_in_seconds=round(seconds, 1))
+        log.warning(
+            what_holds_it_up(error), reason=sanitised(error), retry_in_seconds=round(seconds, 1)
+        )
         end = time.monotonic() + seconds
         self._lifetime.wait_until(lambda: not still_wanted(), end - time.monotonic())
 
@@ -165,6 +168,13 @@ class DatabaseTurns:
 
     def _bounded(self, connection: BaseDatabaseWrapper) -> AbstractContextManager[None]:
         return self._lifetime.database_turn(_fileno(connection), limit_seconds=TURN_LIMIT_SECONDS)
+
+
+def what_holds_it_up(error: Exception) -> str:
+    """As the log says it: other work, the store, or what nobody foresaw."""
+    if is_busy(error) or (isinstance(error.__cause__, Error) and is_busy(error.__cause__)):
+        return "database busy"
+    return "database away" if issubclass(kind_of(error), OutageError) else "database work failed"
 
 
 def _fileno(connection: BaseDatabaseWrapper) -> int | None:

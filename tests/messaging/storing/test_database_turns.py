@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
+from django.db import IntegrityError, OperationalError
 from django.db.utils import ConnectionHandler
 from pytest_django import DjangoDbBlocker
 
 from messaging.errors import OutageError
 from messaging.running.process import Lifetime
 from messaging.storing import database_turns
-from messaging.storing.database_turns import DatabaseTurns
+from messaging.storing.database_turns import DatabaseTurns, what_holds_it_up
 
 pytestmark = pytest.mark.any_database
 
@@ -50,3 +52,30 @@ def test_after_an_outage_no_connection_is_kept(connections: ConnectionHandler) -
         turns.wait_for_return(OutageError("away"), still_wanted=lambda: False)
 
     assert [each.connection for each in connections.all()] == [None, None]
+
+
+def _from(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (_from(OperationalError(), psycopg.errors.LockNotAvailable()), "database busy"),
+        (_from(OperationalError(), psycopg.errors.DeadlockDetected()), "database busy"),
+        (
+            _from(
+                OutageError("no transaction could begin"),
+                _from(OperationalError(), psycopg.errors.QueryCanceled()),
+            ),
+            "database busy",
+        ),
+        (_from(OperationalError(), psycopg.errors.AdminShutdown()), "database away"),
+        (OutageError("no answer"), "database away"),
+        (IntegrityError("twins"), "database work failed"),
+    ],
+    ids=repr,
+)
+def test_the_log_tells_a_busy_database_from_one_that_is_away(error: Exception, said: str) -> None:
+    assert what_holds_it_up(error) == said
