@@ -1,18 +1,20 @@
 """The process behind large actions: a piece of each in turn, so that none waits for another.
 
 One whose piece fails is put off for a while, and given up, with the reason, after so many tries.
+An outage of the store is no try: it is put off as well, for as long as that lasts.
 """
 
 import time
 from functools import partial
 
 import structlog
+from django.db import Error, connections
 
 from messaging.errors import ConfigurationError, OutageError, TransientError
 from messaging.letters import batches
 from messaging.running.process import DONE, FAILED, Backoff, Lifetime
 from messaging.storing.database_errors import sanitised
-from messaging.storing.database_turns import DatabaseTurns
+from messaging.storing.database_turns import DatabaseTurns, what_holds_it_up
 
 log = structlog.get_logger(__name__)
 
@@ -59,26 +61,40 @@ class BatchRunner:
                 went_on = batches.carry_on(batch_id, using=self._using)
         except ConfigurationError:
             raise
+        except OutageError as error:
+            self._wait_apart(batch_id, error)
+            return False
         except Exception as error:  # noqa: BLE001  # one must not hold up the others
-            # An outage as well: while it lasts, the next look waits for the database.
             self._put_off(batch_id, error)
             return False
         self._troubles.pop(batch_id, None)
         return went_on
 
+    def _wait_apart(self, batch_id: int, error: OutageError) -> None:
+        trouble = self._troubles.setdefault(batch_id, _Trouble())
+        seconds = trouble.put_off()
+        log.warning(
+            what_holds_it_up(error),
+            batch=batch_id,
+            reason=sanitised(error),
+            retry_in_seconds=round(seconds, 1),
+        )
+        # After a failover the next connection may lead to a server that can be written to.
+        connections.close_all()
+
     def _put_off(self, batch_id: int, error: Exception) -> None:
         trouble = self._troubles.setdefault(batch_id, _Trouble())
         trouble.tries += 1
-        trouble.next_try = time.monotonic() + trouble.backoff.next_seconds()
+        trouble.put_off()
         said = sanitised(error)
         log.warning("batch put off", batch=batch_id, tries=trouble.tries, reason=said)
         if trouble.tries < TRIES:
             return
         because = f"given up after {trouble.tries} tries: {said}"
-        end = partial(batches.give_up, batch_id, because=because, using=self._using)
         try:
-            self._turns.insist(end, still_wanted=lambda: True)
-        except TransientError:
+            with self._turns.turn():
+                batches.give_up(batch_id, because=because, using=self._using)
+        except (Error, OutageError, TransientError):
             return  # After the next try, then.
         del self._troubles[batch_id]
         self._exit_code = FAILED
@@ -92,3 +108,9 @@ class _Trouble:
         self.tries = 0
         self.backoff = Backoff()
         self.next_try = 0.0
+
+    def put_off(self) -> float:
+        """For how many seconds."""
+        seconds = self.backoff.next_seconds()
+        self.next_try = time.monotonic() + seconds
+        return seconds

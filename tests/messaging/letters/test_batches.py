@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.core.management import call_command
-from django.db import InterfaceError, OperationalError, connection
+from django.db import OperationalError, connection
 
 from messaging.letters import batch_runner, batches, pieces
 from messaging.letters.search import Selection
@@ -77,11 +78,8 @@ def test_letters_far_apart_are_found_stretch_by_stretch() -> None:
 
 
 @committed
-@pytest.mark.parametrize(
-    "error", [OperationalError("too slow: postgres://u:SECRET@h/"), InterfaceError("cut off")]
-)
 def test_one_that_fails_each_time_is_given_up_and_holds_up_no_other(
-    monkeypatch: pytest.MonkeyPatch, error: Exception
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     letters("article-1", 3)
     letters("article-2", 3)
@@ -90,7 +88,7 @@ def test_one_that_fails_each_time_is_given_up_and_holds_up_no_other(
 
     def carry_on_but_for_the_bad(batch_id: int, **options: Any) -> bool:
         if batch_id == bad.pk:
-            raise error
+            raise OperationalError("too slow: postgres://u:SECRET@h/")
         return carry_on(batch_id, **options)
 
     monkeypatch.setattr(batches, "carry_on", carry_on_but_for_the_bad)
@@ -107,6 +105,31 @@ def test_one_that_fails_each_time_is_given_up_and_holds_up_no_other(
     assert "SECRET" not in bad.ended_because
     assert lines()[-1][:2] == ("cancel_batch", "delivery")
     assert DeadLetter.objects.open().count() == 3
+
+
+@committed
+def test_while_the_store_cannot_take_a_piece_no_batch_pays_and_the_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    letters("article-1", 3)
+    letters("article-2", 3)
+    waiting, good = discard("article-1"), discard("article-2")
+    carry_on, refused = batches.carry_on, list[bool]()
+
+    def read_only_for_a_while(batch_id: int, **options: Any) -> bool:
+        good.refresh_from_db()
+        if batch_id == waiting.pk and (good.finished_at is None or len(refused) < 15):
+            refused.append(True)
+            raise OperationalError from psycopg.errors.ReadOnlySqlTransaction()
+        return carry_on(batch_id, **options)
+
+    monkeypatch.setattr(batches, "carry_on", read_only_for_a_while)
+
+    call_command("carry_out_batches", "--once")
+
+    waiting.refresh_from_db()
+    assert (waiting.done, waiting.ended_because) == (3, "")
+    assert len(refused) >= 15
 
 
 @pytest.mark.parametrize(
