@@ -15,6 +15,7 @@ _SENTENCES = (
     gettext_noop("“%s” was never published: it is a draft."),
     gettext_noop("%s has no right to do this any more."),
     gettext_noop("%s changed the draft after this was planned and has no right to publish it."),
+    gettext_noop("This failed each time it was tried, at last with: %s"),
 )
 _VALUE = re.compile(r"%(?:\\\((?P<name>\w+)\\\))?(?P<kind>[sd])")
 

@@ -27,6 +27,7 @@ from materials.refusals import (
     TryAgain,
     UnknownMaterial,
 )
+from messaging.storing.database_errors import is_busy
 
 RIGHTS = {
     Schedule.Act.PUBLISH: "materials.publish_material",
@@ -100,42 +101,68 @@ def note(number: int, *, actor: str) -> Schedule:
 def carry_out_next(*, now: datetime, passing_over: Collection[int] = ()) -> Schedule | None:
     """Carry out the earliest that is due and that nobody else has in hand; None where none is.
 
-    What is refused is kept as failed, with the sentence. Raises ScheduleBusy, and the
-    database's errors: then nothing has changed.
+    What is refused is kept as failed, with the sentence. Raises ScheduleBusy and ScheduleFailed,
+    and the database's errors where it came to no plan: then nothing has changed.
     """
     due = Schedule.objects.pending().filter(due_at__lte=now).exclude(pk__in=passing_over)
     # Asked before, because on SQLite a transaction holds up all who write.
     if not due.exists():
         return None
-    with transaction.atomic():
-        planned = (
-            due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at", "id").first()
-        )
+    planned: Schedule | None = None
+    try:
+        with transaction.atomic():
+            free = due.select_for_update(skip_locked=True, of=("self",))
+            planned = free.order_by("due_at", "id").first()
+            if planned is not None:
+                _carry_out(planned)
+    except Exception as error:
         if planned is None:
-            return None
-        try:
-            # Who will read why it failed is not known: materials.kept_sentences.
-            with transaction.atomic(), translation.override("en"):
-                _act(planned)
-        except TryAgain as refusal:
-            refusal.add_note(f"schedule {planned.pk}")
-            raise ScheduleBusy(planned.pk) from refusal
-        except ActionRefused as refusal:
-            _settle(planned, Schedule.State.FAILED, said=str(refusal))
-        else:
-            _settle(planned, Schedule.State.DONE)
+            raise
+        if isinstance(error, TryAgain) or is_busy(error):
+            raise ScheduleBusy(planned.pk) from error
+        raise ScheduleFailed(planned.pk) from error
     return planned
+
+
+def give_up(number: int, *, because: str) -> None:
+    """Keep it as failed, for a reason that nobody foresaw; no matter where it is settled already.
+
+    Raises TryAgain.
+    """
+    with one_transaction():
+        pending = Schedule.objects.pending().select_for_update(of=("self",))
+        planned = pending.filter(pk=number).first()
+        if planned is not None:
+            with translation.override("en"):
+                said = _("This failed each time it was tried, at last with: %s") % because
+            _settle(planned, Schedule.State.FAILED, said=said)
 
 
 class ScheduleBusy(Exception):
     """Its material was in use for too long; `args[0]` is the schedule's number. Try later."""
 
 
-def next_due() -> datetime | None:
+class ScheduleFailed(Exception):
+    """It failed for its `__cause__`, which nobody foresaw; `args[0]` is the schedule's number."""
+
+
+def next_due(*, passing_over: Collection[int] = ()) -> datetime | None:
     """When the earliest planned act is due."""
-    return (
-        Schedule.objects.pending().order_by("due_at", "id").values_list("due_at", flat=True).first()
-    )
+    pending = Schedule.objects.pending().exclude(pk__in=passing_over)
+    return pending.order_by("due_at", "id").values_list("due_at", flat=True).first()
+
+
+def _carry_out(planned: Schedule) -> None:
+    try:
+        # Who will read why it failed is not known: materials.kept_sentences.
+        with transaction.atomic(), translation.override("en"):
+            _act(planned)
+    except TryAgain:
+        raise
+    except ActionRefused as refusal:
+        _settle(planned, Schedule.State.FAILED, said=str(refusal))
+    else:
+        _settle(planned, Schedule.State.DONE)
 
 
 def _act(planned: Schedule) -> None:

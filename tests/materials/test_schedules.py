@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone, translation
 
-from materials import actions, schedules
+from materials import actions, schedule_runner, schedules
+from materials.kept_sentences import translated
 from materials.models import Material, Revision, Schedule
 from materials.refusals import InvalidMaterial, NotScheduled, TryAgain, UnknownMaterial
 from materials.schedule_runner import ScheduleRunner
@@ -276,6 +277,48 @@ def test_a_busy_material_is_tried_again_and_holds_nobody_up(
 
     assert run_once() == DONE
     assert [material for material, _, _ in facts()] == ["other", "article-107"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_plan_that_fails_for_no_known_reason_is_given_up_and_holds_nobody_up(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft()
+    planned = plan(ada)
+    draft("other")
+    schedules.plan("other", act="publish", due_at=timezone.now() + SOON, zone="UTC", user=ada)
+    make_due()
+    real, published_meanwhile = actions.publish, list[bool]()
+
+    def fail(material_id: str, **options: object) -> Revision:
+        if material_id != "article-107":
+            return real(material_id, **options)  # type: ignore[arg-type]
+        published_meanwhile.append(any(name == "other" for name, _, _ in facts()))
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO no_such_table SELECT 'postgres://u:SECRET@h/'")
+        raise AssertionError
+
+    monkeypatch.setattr(actions, "publish", fail)
+    monkeypatch.setattr("messaging.running.process.FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("messaging.running.process.LONGEST_PAUSE_SECONDS", 0.01)
+    with Lifetime(catch_signals=False) as lifetime:
+        runner = ScheduleRunner(lifetime)
+        monkeypatch.setattr(
+            lifetime,
+            "pause",
+            lambda _: None if Schedule.objects.pending().exists() else lifetime.stop(),
+        )
+        assert runner.run() == DONE
+
+    assert published_meanwhile == [False] + [True] * (len(published_meanwhile) - 1)
+    assert len(published_meanwhile) == schedule_runner.TRIES
+    planned.refresh_from_db()
+    assert planned.state == "failed"
+    assert planned.said.startswith("This failed each time it was tried, at last with: ")
+    assert "no_such_table" in planned.said
+    assert "SECRET" not in planned.said
+    with translation.override("ru"):
+        assert translated(planned.said).startswith("Ни одна попытка не удалась")
 
 
 @pytest.mark.django_db(transaction=True)
