@@ -16,6 +16,7 @@ from materials.refusals import ActionRefused, InvalidMaterial
 
 class _ShowsRefusals(forms.Form):
     limits: Mapping[str, int] = {}
+    prose: Set[str] = frozenset()  # may be in a language that is written from the right
     broken: Set[str] = frozenset()
 
     @classmethod
@@ -36,7 +37,9 @@ class _ShowsRefusals(forms.Form):
             # Shown by a counter; a `maxlength` would cut off what is pasted without a word.
             self.fields[name].limit = limit  # type: ignore[attr-defined]
             self.fields[name].widget.attrs["data-limit"] = limit
-        for field in self.fields.values():
+        for name, field in self.fields.items():
+            if name in self.prose:
+                field.widget.attrs["dir"] = "auto"
             # The actions say it too, together with everything else that is wrong.
             field.validators = [
                 validator
@@ -66,6 +69,7 @@ class DraftForm(_ShowsRefusals):
     """A draft, with the version it was made from."""
 
     limits = {"title": TITLE_LIMIT, "summary": SUMMARY_LIMIT, "body": BODY_LIMIT}
+    prose = frozenset({"title", "summary", "body", "tags"})
 
     title = forms.CharField(label=_("Title"), required=False)
     summary = forms.CharField(
@@ -136,6 +140,7 @@ class WithdrawForm(_ShowsRefusals):
     """Why a material is taken away."""
 
     limits = {"reason": REASON_LIMIT}
+    prose = frozenset({"reason"})
 
     reason = forms.CharField(
         label=_("Reason"),

@@ -36,6 +36,17 @@ def titles(client: Client, query: dict[str, Any] | None = None) -> list[str]:
     ]
 
 
+def test_a_material_written_from_the_right_has_its_line_of_dates_there_too(client: Client) -> None:
+    project(published("he-1", title="תורים", summary="סיכום", language="he", tags=["x"]))
+
+    for path, whole in (("/", '<li dir="auto">'), ("/materials/he-1/", '<article dir="auto">')):
+        entry = get(client, path).content.decode().partition(whole)[2]
+        title, _, rest = entry.partition("</h")
+        # A direction of its own would not count for the whole.
+        assert "dir=" not in title
+        assert re.search(r'class="meta">\s*<time dir="auto"', rest)
+
+
 def test_the_list_shows_what_is_published_newest_first(client: Client) -> None:
     project(
         published("a", title="Old", occurred_at=NOON - timedelta(days=1)),
