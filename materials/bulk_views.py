@@ -14,14 +14,13 @@ from typing import cast
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from materials import actions, signed_out
 from materials.forms import WithdrawForm, version_in
-from materials.guard import needs
+from materials.guard import insist, needs
 from materials.listing import Selection
 from materials.models import Material, MaterialQuerySet, is_material_id
 from materials.posted_from import posted_from
@@ -69,8 +68,7 @@ def _act_asked(request: HttpRequest) -> str | None:
     act = request.POST.get("act", "")
     if act not in RIGHTS:
         return None
-    if not request.user.has_perm(RIGHTS[act]):
-        raise PermissionDenied
+    insist(request, RIGHTS[act])
     return act
 
 

@@ -15,11 +15,27 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control
+from django.utils.translation import gettext_lazy as _
 
 from materials import signed_out
 
+_ACTS = {
+    "materials.view_material": _("to see the editors’ pages"),
+    "materials.add_material": _("to write a new material"),
+    "materials.change_material": _("to change a draft"),
+    "materials.publish_material": _("to publish"),
+    "materials.withdraw_material": _("to withdraw"),
+}
+
 Rest = ParamSpec("Rest")
 View = Callable[Concatenate[HttpRequest, Rest], HttpResponse]
+
+
+def insist(request: HttpRequest, *rights: str) -> None:
+    """Refuse (403) whoever lacks one of these rights; the page says in words which."""
+    for right in rights:
+        if not request.user.has_perm(right):
+            raise PermissionDenied(_ACTS[right])
 
 
 def needs(
@@ -44,8 +60,7 @@ def needs(
             *args: Rest.args,
             **kwargs: Rest.kwargs,
         ) -> HttpResponse:
-            if not request.user.has_perms(rights):
-                raise PermissionDenied
+            insist(request, *rights)
             response = view(request, *args, **kwargs)
             # Nobody else's, and asked for again: what it shows changes with every act.
             patch_cache_control(response, private=True, no_cache=True)

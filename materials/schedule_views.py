@@ -5,7 +5,6 @@ from typing import cast
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse_lazy
@@ -13,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from materials import schedules, signed_out
-from materials.guard import needs
+from materials.guard import insist, needs
 from materials.models import Material, Schedule
 from materials.posted_from import posted_from
 from materials.refusals import ActionRefused, InvalidMaterial, TryAgain, UnknownMaterial
@@ -99,8 +98,7 @@ def _find(request: HttpRequest, number: int) -> Schedule:
     planned = Schedule.objects.filter(pk=number).first() if number < 2**63 else None
     if planned is None:
         raise Http404
-    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(planned.act)]):
-        raise PermissionDenied
+    insist(request, schedules.RIGHTS[Schedule.Act(planned.act)])
     return planned
 
 
@@ -108,8 +106,7 @@ def _act_asked(request: HttpRequest) -> str:
     act = request.POST.get("act") or request.GET.get("act") or Schedule.Act.PUBLISH
     if act not in Schedule.Act.values:
         raise Http404
-    if not request.user.has_perm(schedules.RIGHTS[Schedule.Act(act)]):
-        raise PermissionDenied
+    insist(request, schedules.RIGHTS[Schedule.Act(act)])
     return act
 
 
