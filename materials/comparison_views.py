@@ -25,11 +25,17 @@ MOST_CHOICES = 500
 @require_safe
 @needs("materials.view_material")
 def compare(request: HttpRequest, material_id: str) -> HttpResponse:
-    """`?old=` and `?new=` are revision numbers or `draft`; odd ones become the usual ones."""
+    """`?old=` and `?new=` are revision numbers or `draft`; odd ones become the usual ones.
+
+    Those are the newest revision and the draft or, where the draft says the same, the two newest.
+    """
     material = get_object_or_404(Material, material_id=material_id)
     numbers = list(material.revisions.values_list("number", flat=True)[:MOST_CHOICES])
-    new = _side(request.GET.get("new"), numbers) or DRAFT
-    old = _side(request.GET.get("old"), numbers) or (str(material.revision) if numbers else DRAFT)
+    asked = [_side(request.GET.get(side), numbers) for side in ("old", "new")]
+    if asked == [None, None] and len(numbers) > 1 and not material.differs:
+        asked = [str(number) for number in numbers[1::-1]]
+    old = asked[0] or (str(material.revision) if numbers else DRAFT)
+    new = asked[1] or DRAFT
     old_revision, old_content = _content(material, old)
     new_revision, new_content = _content(material, new)
     context = {

@@ -5,7 +5,8 @@ from hashlib import sha256
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from materials.delivery import Journey, journeys
@@ -43,13 +44,17 @@ def show_history(request: HttpRequest, material_id: str) -> HttpResponse:
 def show_delivery(request: HttpRequest, material_id: str, number: int) -> HttpResponse:
     """One revision's journey as a fragment; 204 where it is as the page shows it already.
 
-    What the page says about pauses comes along.
+    What the page says about pauses comes along. Whoever opens it by itself is led to the history.
     """
     material = get_object_or_404(Material, material_id=material_id)
     # A number that no column holds is a revision that nobody has.
     revision = material.revisions.filter(number=number).first() if number < 2**63 else None
     if revision is None:
         raise Http404
+    if "HX-Request" not in request.headers:
+        page = (material.revision - number) // PAGE_SIZE + 1
+        history = reverse("materials:history", args=[material_id])
+        return redirect(f"{history}?page={page}#revision-{number}")
     newest = {material.material_id: material.revision}
     journey = journeys([revision], newest=newest)[revision.event_id]
     paused = pauses.active()
@@ -63,7 +68,7 @@ def show_delivery(request: HttpRequest, material_id: str, number: int) -> HttpRe
             "journey": journey,
             "state": state,
             "paused": paused,
-            "inside_a_page": "HX-Request" in request.headers,
+            "is_fragment": True,
         }
         response = render(request, "materials/_journey.html", context)
     response["Cache-Control"] = "no-store"

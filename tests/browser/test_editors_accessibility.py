@@ -114,6 +114,38 @@ def test_the_longest_words_break_on_a_narrow_screen(seat: OpenWindow) -> None:
         page.goto(f"/editor/{'x' * 64}/{path}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, page.url
 
+    for width in (740, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto("/editor/")
+        table, line = page.locator("table").bounding_box(), page.locator(".heading").bounding_box()
+        assert table is not None
+        assert line is not None
+        assert table["width"] <= line["width"], width
+    page.goto(f"/editor/{'x' * 64}/edit/")
+    acts = page.locator(".fields > .acts").locator("button, a").filter(visible=True).all()
+    # One line: the title is cut short for the eye alone.
+    boxes = [box for act in acts if (box := act.bounding_box())]
+    assert len({round((box["y"] + box["height"] / 2) / 10) for box in boxes}) == 1
+    expect(acts[1]).to_have_accessible_name(
+        f"Save “Donau{'dampfschifffahrts' * 11}”, then publish…"
+    )
+
+
+def test_what_is_written_from_the_right_stands_there_and_its_code_at_the_left(
+    seat: OpenWindow,
+) -> None:
+    page = seat()
+    sign_in(page, "ada")
+    page.goto("/editor/new/")
+    page.get_by_label("Title", exact=True).fill("תורים שסולחים")
+    page.get_by_label("Text", exact=True).fill("זהו טקסט\n\n```\ncode here\n```")
+
+    code = page.locator("#preview pre")
+    expect(code).to_have_css("direction", "ltr")
+    expect(code).to_have_css("text-align", "left")
+    expect(page.locator("#preview .as-read-title")).to_have_css("direction", "rtl")
+    expect(page.get_by_label("Title", exact=True)).to_have_css("direction", "rtl")
+
 
 def test_axe_finds_nothing_on_pages_that_tell_of_an_error(seat: OpenWindow) -> None:
     page = seat()

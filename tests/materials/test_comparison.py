@@ -149,6 +149,19 @@ def test_odd_sides_become_the_usual_ones(editor: Client, material: Material, que
     assert (page.context["old"], page.context["new"]) == ("3", "draft")
 
 
+def test_where_the_draft_says_the_same_the_two_newest_revisions_are_compared_first(
+    editor: Client,
+) -> None:
+    published()
+    one = editor.get("/editor/article-107/compare/").context
+    actions.edit("article-107", title="Second", actor="ada")
+    actions.publish("article-107", actor="ada")
+    two = editor.get("/editor/article-107/compare/").context
+
+    assert (one["old"], one["new"]) == ("1", "draft")
+    assert (two["old"], two["new"]) == ("1", "2")
+
+
 def test_a_draft_that_was_never_published_can_be_looked_at(editor: Client) -> None:
     actions.create("a", title="T", actor="ada")
 

@@ -12,7 +12,7 @@ from django.utils.formats import date_format
 
 from materials import actions, holdups
 from materials.delivery import Journey, journeys
-from materials.models import Revision
+from materials.models import Material, Revision
 from messaging.broker.inspection import QueueDepth
 from messaging.models import InboxReceipt, OutboxMessage, Pause
 from messaging.operating import pauses
@@ -22,6 +22,7 @@ from tests.materials.test_editor_pages import EVERYTHING, text_of
 
 pytestmark = pytest.mark.django_db
 
+HTMX = {"HX-Request": "true"}
 RUNNING = holdups.Look(
     relay_leads=True,
     broker_answers=True,
@@ -220,12 +221,11 @@ def test_the_line_about_a_pause_goes_when_it_ends(editor: Client, ways) -> None:
     page = editor.get("/editor/article-107/history/")
     assert "Delivery to “catalog” is paused" in text_of(page)
     address = f"/editor/article-107/delivery/1/?seen={page.context['rows'][0][2]}"
-    htmx = {"HX-Request": "true"}
-    assert editor.get(address, headers=htmx).status_code == 204
+    assert editor.get(address, headers=HTMX).status_code == 204
 
     Pause.objects.all().delete()
 
-    fragment = editor.get(address, headers=htmx).content.decode()
+    fragment = editor.get(address, headers=HTMX).content.decode()
     assert '<div id="paused" hx-swap-oob="true">' in fragment
     assert "is paused" not in fragment
 
@@ -354,12 +354,12 @@ def test_the_history_polls_what_is_under_way_and_leaves_what_is_settled(editor: 
 
 def test_the_fragment_is_sent_only_where_something_has_changed(editor: Client) -> None:
     published()
-    first = editor.get("/editor/article-107/delivery/1/")
+    first = editor.get("/editor/article-107/delivery/1/", headers=HTMX)
     address = f"/editor/article-107/delivery/1/?seen={first.context['state']}"
 
-    assert editor.get(address).status_code == 204
+    assert editor.get(address, headers=HTMX).status_code == 204
     sent("article-107", 1)
-    changed = editor.get(address)
+    changed = editor.get(address, headers=HTMX)
 
     assert changed.status_code == 200
     assert "<html" not in changed.content.decode()
@@ -372,9 +372,18 @@ def test_a_settled_fragment_asks_no_more(editor: Client) -> None:
     receipt("article-107", 1)
     receipt("article-107", 1, "audit")
 
-    page = editor.get("/editor/article-107/delivery/1/").content.decode()
+    response = editor.get("/editor/article-107/delivery/1/", headers=HTMX)
 
-    assert "hx-" not in page
+    assert 'hx-get="' not in response.content.decode()
+
+
+def test_a_fragment_opened_by_itself_leads_to_its_place_in_the_history(editor: Client) -> None:
+    published()
+    Material.objects.update(revision=60)
+
+    response = editor.get("/editor/article-107/delivery/1/")
+
+    assert response["Location"] == "/editor/article-107/history/?page=2#revision-1"
 
 
 @pytest.mark.parametrize("number", ["0", "2", str(2**63), "9" * 300])

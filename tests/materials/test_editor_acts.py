@@ -181,6 +181,7 @@ def test_the_page_before_publishing_says_where_there_is_nothing_to_publish(edito
 
     page = editor.get("/editor/article-107/publish/")
 
+    assert "” is published as it stands" in text_of(page)
     assert "There is nothing to publish" in text_of(page)
     assert 'method="post" action="/editor/' not in page.content.decode()
 
@@ -197,6 +198,8 @@ def test_the_page_before_withdrawing_says_where_there_is_nothing_to_withdraw(
     page = editor.get("/editor/article-107/withdraw/")
 
     assert 'name="reason"' not in page.content.decode()
+    assert f"” is {'a draft' if state == 'draft' else 'withdrawn'}" in text_of(page)
+    assert 'href="/editor/article-107/publish/"' in page.content.decode()
 
 
 @pytest.mark.parametrize("path", ["article-107/publish/", "article-107/withdraw/", "new/"])

@@ -1,5 +1,6 @@
 """The editors' pages: who sees what, what the forms say, and odd requests that are no 500."""
 
+import re
 from html.parser import HTMLParser
 from urllib.parse import quote, urlencode
 
@@ -466,6 +467,45 @@ def test_people_without_any_right_are_turned_away(client: Client) -> None:
         assert "Not yours to open" in text_of(response)
     assert len(facts()) == 1
     assert Material.objects.get().title == "Another"
+
+
+@pytest.mark.parametrize(
+    ("referer", "back"),
+    [
+        ("http://testserver/editor/?q=a", '<a href="/editor/?q=a">'),
+        ("http://testserver/editor/article-107/withdraw/", None),
+        ("http://testserver/accounts/login/?next=/editor/", None),
+        ("https://example.org/editor/", None),
+        ("http://testserver//example.org/", None),
+        ("", None),
+    ],
+)
+def test_who_is_turned_away_reads_which_right_is_missing_and_goes_back_to_a_page_of_ours(
+    client: Client, referer: str, back: str | None
+) -> None:
+    client.force_login(person("view"))
+    published()
+
+    page = client.get("/editor/article-107/withdraw/", headers={"Referer": referer})
+    many = client.post("/editor/bulk/", {"act": "publish"}, headers={"Accept-Language": "ru"})
+
+    assert "this account has no right to withdraw. An administrator can" in text_of(page)
+    assert "нет права публиковать" in text_of(many)
+    assert ("Back to where you came from" in text_of(page)) == (back is not None)
+    assert (back or "") in page.content.decode()
+    assert 'href="//' not in page.content.decode()
+
+
+def test_what_may_be_written_from_the_right_is(editor: Client) -> None:
+    published(title="תורים", body="טקסט", tags=["עברית"])
+
+    writing = editor.get("/editor/article-107/edit/").content.decode()
+    reason = editor.get("/editor/article-107/withdraw/").content.decode()
+
+    for name in ("title", "summary", "body", "tags"):
+        assert re.search(rf'name="{name}"[^>]* dir="auto"', writing), name
+    assert not re.search(r'name="language"[^>]* dir=', writing)
+    assert re.search(r'name="reason"[^>]* dir="auto"', reason)
 
 
 @pytest.mark.parametrize(
