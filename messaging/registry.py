@@ -4,6 +4,7 @@ Apps declare both in their `consumers.py` and `events.py`; `messaging.apps` find
 `consumers` modules at start. Nothing here knows what a material is.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +13,10 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS
 
 from messaging.envelope import Event
+
+# What the relay is called where consumers are, among what can be paused.
+RELAY = "relay_outbox"
+MAX_PATTERN_BYTES = 255  # of a routing key, by AMQP
 
 
 class Outcome(StrEnum):
@@ -54,7 +59,20 @@ _event_types: dict[tuple[str, int], type[Any]] = {}
 
 
 def register_consumer(consumer: Consumer) -> None:
-    """Make `consume NAME` and its queues known. A name may be registered once."""
+    """Make `consume NAME` and its queues known. A name may be registered once.
+
+    Raises ValueError too for a name that queues, rows or pauses could not tell from another, and
+    for a consumer without a pattern that a queue can be bound with.
+    """
+    if not _NAME.fullmatch(consumer.name) or consumer.name == RELAY:
+        raise ValueError(
+            f"no consumer may be called {consumer.name!r}: a name is a small letter and up to 31 "
+            f"more of a-z, 0-9, '_' and '-', and not {RELAY!r}"
+        )
+    if not consumer.patterns or not all(map(_can_bind, consumer.patterns)):
+        raise ValueError(
+            f"consumer {consumer.name!r} needs patterns, each of 1 to {MAX_PATTERN_BYTES} bytes"
+        )
     if consumer.name in _consumers:
         raise ValueError(f"consumer {consumer.name!r} is registered twice")
     _consumers[consumer.name] = consumer
@@ -83,3 +101,11 @@ def consumer(name: str) -> Consumer:
 def event_types() -> Mapping[tuple[str, int], type[Any]]:
     """(type, schemaVersion) -> the msgspec Struct of its `data`."""
     return _event_types
+
+
+# No dot: `catalog.retry` would have the retry queue of `catalog` for its own.
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+
+
+def _can_bind(pattern: str) -> bool:
+    return 1 <= len(pattern.encode()) <= MAX_PATTERN_BYTES

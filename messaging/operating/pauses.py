@@ -24,7 +24,7 @@ from messaging.storing.patient_transactions import in_one_transaction
 
 log = structlog.get_logger(__name__)
 
-RELAY = "relay_outbox"
+RELAY = registry.RELAY
 LOOK_SECONDS = 0.9
 
 Action = OperatorDecision.Action
