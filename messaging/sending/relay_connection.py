@@ -18,7 +18,9 @@ def prepare(connection: BaseDatabaseWrapper) -> None:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             # Statistics say that next to nothing is pending, whatever has come since: a planner
-            # that believes them collects and sorts all of a backlog for each batch.
+            # that believes them collects and sorts all of a backlog for each batch. A session's
+            # setting, as the batches are read outside transactions; whoever gets the connection
+            # from a pool later may get a slower plan by it, and nothing else.
             cursor.execute("SET enable_bitmapscan = off")
         else:
             cursor.execute("PRAGMA synchronous = NORMAL")
@@ -27,7 +29,8 @@ def prepare(connection: BaseDatabaseWrapper) -> None:
 def wait_for_no_disk(*, using: str) -> None:
     """On PostgreSQL the same for the transaction that it is called in, and for no other.
 
-    A pool may give this connection to somebody whose commits have to wait.
+    A pool may give this connection to somebody whose commits have to wait: what could lose them
+    something, unlike a plan, never outlasts the transaction.
     https://www.postgresql.org/docs/current/wal-async-commit.html
     """
     connection = connections[using]
