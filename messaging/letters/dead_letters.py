@@ -34,17 +34,18 @@ def requeue(
     operator: Operator,
     note: str = "",
     force: bool = False,
+    even_in_vain: bool = False,
     bulk: bool = False,
     batch: OperatorBatch | None = None,
     using: str = DEFAULT_DB_ALIAS,
 ) -> list[Answer]:
     """Send letters to their consumer again, byte for byte as they died; all in one transaction.
 
-    Refused, each with its reason: what is not open and, unless `force`, what would die again at
-    once. A requeued letter may be requeued again where its redrive is parked, and by force where
-    it got lost on the way. `bulk` says that these are some of more than `outbox.MOST_AT_ONCE`, as
-    a batch of more says by itself: they go after what somebody waits for. Raises TransientError,
-    and nothing has changed, when the database is too busy.
+    Refused, each with its reason: what is not open and, unless `even_in_vain`, what would die
+    again at once. A requeued letter may be requeued again where its redrive is parked. `force`
+    sends what is in vain too, and what got lost on its way. `bulk` says that these are some of
+    more than `outbox.MOST_AT_ONCE`, as a batch of more says by itself: they go after what somebody
+    waits for. Raises TransientError, and nothing has changed, when the database is too busy.
     """
     # By the whole decision and not by this piece of it, which may hold few of its letters.
     is_bulk = bulk or (batch is not None and batch.matched > outbox.MOST_AT_ONCE)
@@ -54,13 +55,14 @@ def requeue(
         sent: list[Redrive] = []
         for letter in letters:
             redrive = redrives.prepare(letter)
+            vain = redrive.why_in_vain()
             if letter.state == State.OPEN:
-                refusal = redrive.why_impossible() or ("" if force else redrive.why_in_vain())
+                refusal = redrive.why_impossible() or ("" if force or even_in_vain else vain)
             elif letter.state == State.REQUEUED and (force or letters.is_parked(letter)):
                 refusal = redrive.why_impossible()
             else:
                 refusal = letters.why_settled(letter)
-            if letters.answer(letter, refusal, done=_("Requeued.")):
+            if letters.answer(letter, refusal, done=" ".join(filter(None, [_("Requeued."), vain]))):
                 sent.append(redrive)
         redrives.send(sent, using=using, bulk=is_bulk)
         detail = {"forced": True} if force else {}

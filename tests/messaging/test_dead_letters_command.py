@@ -235,18 +235,30 @@ def test_wrong_use_is_exit_2(arguments: list[str], capsys: pytest.CaptureFixture
 
 
 def test_letters_are_requeued_by_number_and_a_refused_one_is_exit_1() -> None:
-    good, bad = died(published()), died(b"\xff")
+    good, gone = died(published()), died(published())
+    Said("discard", gone.pk, "--reason", "no")
 
-    said = Said("requeue", bad.pk, good.pk, 10**9, "--note", "disk is back", "--operator", "olga")
+    said = Said("requeue", gone.pk, good.pk, 10**9, "--note", "disk is back", "--operator", "olga")
 
     assert said.code == 1
     assert said.out == f"{good.pk}: Requeued.\n"
-    assert f"{bad.pk}: The body cannot be read" in said.err
+    assert f"{gone.pk}: " in said.err
     assert f"{10**9}: There is no such letter." in said.err
-    line = OperatorDecision.objects.get()
+    line = OperatorDecision.objects.get(action="requeue")
     assert (line.letter_id, line.operator, line.note) == (good.pk, "olga", "disk is back")
-    assert Said("requeue", bad.pk, "--force").code == 0
-    assert OutboxMessage.objects.count() == 2
+
+
+def test_a_letter_that_would_die_again_goes_where_its_number_is_given_byte_for_byte() -> None:
+    unreadable = died(b"\xff\x00")
+
+    among_all = Said("requeue", "--all-matching", "--yes")
+    by_number = Said("requeue", unreadable.pk)
+
+    assert among_all.code == 1
+    assert f"{unreadable.pk}: The body cannot be read" in among_all.err
+    assert by_number.code == 0
+    assert by_number.out.startswith(f"{unreadable.pk}: Requeued. The body cannot be read")
+    assert bytes(OutboxMessage.objects.get().body) == b"\xff\x00"
 
 
 def test_whoever_decides_is_named_and_linked_to_the_account() -> None:
@@ -271,12 +283,13 @@ def test_a_note_that_no_database_stores_stands_as_its_escape() -> None:
 
 
 def test_decisions_as_json() -> None:
-    good, bad = died(published()), died(b"\xff")
+    good, gone = died(published()), died(published())
+    Said("discard", gone.pk, "--reason", "no")
 
-    said = Said("requeue", good.pk, bad.pk, "--json")
+    said = Said("requeue", good.pk, gone.pk, "--json")
 
     assert said.code == 1
-    assert [(row["id"], row["done"]) for row in said.json] == [(good.pk, True), (bad.pk, False)]
+    assert [(row["id"], row["done"]) for row in said.json] == [(good.pk, True), (gone.pk, False)]
 
 
 def test_all_that_match_are_settled_as_one_batch() -> None:

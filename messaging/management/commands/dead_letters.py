@@ -61,7 +61,7 @@ class Command(BaseCommand):
         requeue.add_argument(
             "--force",
             action="store_true",
-            help="also what would die again at once, or seems to be lost on its way",
+            help="also what got lost on its way; of all that match, what would die at once, too",
         )
         requeue.add_argument("--note", default="", help="why")
         add_decision(requeue, state=DeadLetter.State.OPEN)
@@ -178,6 +178,7 @@ class Command(BaseCommand):
                     dead_letters.requeue,
                     note=options["note"],
                     force=options["force"],
+                    even_in_vain=bool(options["ids"]),  # whoever names a letter means it
                     bulk=len(options["ids"]) > outbox.MOST_AT_ONCE,
                 )
                 note = options["note"]
