@@ -13,11 +13,13 @@ from django.db import transaction
 
 from messaging import registry
 from messaging.envelope import Event
+from messaging.errors import TransientError
 from messaging.handling import inbox
 from messaging.letters import redrives
 from messaging.models import DeadLetter
 from messaging.registry import Consumer
-from messaging.storing.database_errors import kind_of, sanitised, traceback_text
+from messaging.storing import schema
+from messaging.storing.database_errors import kind_of, names_nothing, sanitised, traceback_text
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def dry_run(letter: DeadLetter, *, body: bytes | None = None) -> DryRun:
     try:
         return _try(consumer, redrive.event)
     except Exception as error:  # noqa: BLE001  # a handler may raise anything
-        return _failed(error)
+        return _failed(error, consumer.database)
 
 
 def _try(consumer: Consumer, event: Event) -> DryRun:
@@ -65,7 +67,7 @@ def _try(consumer: Consumer, event: Event) -> DryRun:
         finally:
             transaction.set_rollback(True, using=consumer.database)
     if isinstance(outcome, Exception):
-        return _failed(outcome)
+        return _failed(outcome, consumer.database)
     names = [*before, *(name for name in after if name not in before)]
     return DryRun(
         str(outcome),
@@ -83,11 +85,14 @@ def _described(consumer: Consumer, event: Event) -> Mapping[str, Any]:
     return consumer.describe(event.material_id, consumer.database)
 
 
-def _failed(error: Exception) -> DryRun:
+def _failed(error: Exception, using: str) -> DryRun:
+    kind = kind_of(error)
+    if names_nothing(error) and schema.lacks(using) is None:
+        kind = TransientError  # of this statement alone, as its consumer would find
     return DryRun(
         None,
         error_class=type(error).__name__,
         error=sanitised(error),
-        error_kind=kind_of(error).__name__,
+        error_kind=kind.__name__,
         traceback=traceback_text(error) if error.__traceback__ else "",
     )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from materials.audit.models import AuditRecord
 from materials.catalog.models import CatalogEntry
@@ -175,6 +176,22 @@ def test_a_dry_run_survives_a_database_error_of_the_handler(handler: Any) -> Non
 
     assert (tried.outcome, tried.error_class) == (None, "IntegrityError")
     assert not InboxReceipt.objects.exists()
+
+
+def test_a_dry_run_tells_a_handler_s_own_mistake_from_a_database_that_is_set_up_wrongly(
+    handler: Any,
+) -> None:
+    def apply(events: Sequence[Event], using: str) -> set[str]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM no_such_table")
+        return set()
+
+    handler(apply)
+    assert dry_run(died(published())).error_kind == "TransientError"
+
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE audit_record RENAME TO elsewhere")
+    assert dry_run(died(published())).error_kind == "ConfigurationError"
 
 
 def test_a_dry_run_of_another_body_and_of_none() -> None:
