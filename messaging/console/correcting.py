@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
 from messaging.console import payload, stories
 from messaging.console.letter_page import find_letter
@@ -32,11 +32,16 @@ from messaging.running.inert_text import inert, inert_block
 LETTER_URL = "admin:messaging_deadletter_change"
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @needs(VIEW, VIEW_PAYLOAD, REQUEUE)
 def try_dry(request: HttpRequest, letter_id: int) -> HttpResponse:
-    """What a requeue would change, or the error it would raise; rolled back."""
+    """What a requeue would change, or the error it would raise; rolled back.
+
+    To a GET, of somebody who comes back to the address, the letter.
+    """
     letter = find_letter(letter_id)
+    if request.method != "POST":
+        return HttpResponseRedirect(reverse(LETTER_URL, args=[letter.pk]))
     if not may_see_payload(request, letter, where="dry run"):
         messages.error(request, _("The log of looks cannot be written now: try again."))
         return HttpResponseRedirect(reverse(LETTER_URL, args=[letter.pk]))

@@ -17,7 +17,7 @@ from messaging.console.letter_history import history_of, views_of
 from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, page
 from messaging.console.sightings import may_see_payload
 from messaging.letters import redrives
-from messaging.letters.standing import standing
+from messaging.letters.standing import Kind, standing
 from messaging.models import DeadLetter, FailedAttempt, InboxReceipt, OutboxMessage
 from messaging.read_only_admin import as_row_id
 from messaging.running.inert_text import inert, inert_block
@@ -63,6 +63,8 @@ def show_letter(request: HttpRequest, object_id: str) -> HttpResponse:
         "consequence": stories.requeue_consequence(redrive),
         "impossible": redrive.why_impossible(),
         "in_vain": stories.in_vain(redrive),
+        "helps": stands.kind in (Kind.WOULD_APPLY, Kind.NO_CONSUMER),
+        "changes_nothing": stands.kind in (Kind.ALREADY_APPLIED, Kind.SUPERSEDED),
         "seems_lost": _seems_lost(letter, waiting),
         "can_requeue": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),
         "can_discard": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),

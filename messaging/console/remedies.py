@@ -76,7 +76,8 @@ _ADVICE: dict[Kind, Callable[[dict[str, Any]], Advice]] = {
     ),
     Kind.NO_CONSUMER: lambda named: Advice(
         _("Nobody takes anything from the queue %(name)s.") % named,
-        _("Start its process: manage.py consume, or make up."),
+        _("Start its process: manage.py consume %s, or make up.")
+        % named["name"].rpartition(".")[2],
     ),
     Kind.UNCOLLECTED: lambda named: Advice(
         ngettext(

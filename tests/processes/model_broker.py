@@ -79,6 +79,7 @@ class ModelSession:
     """What `Session` promises, without a network. Lives until `close`."""
 
     failure = None
+    frame_bytes = 131_064
     blocked = False
     did_work = False
 

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -12,7 +13,14 @@ from django.utils import timezone
 from messaging.console import payload
 from messaging.console.letter_page import SILENCE
 from messaging.letters import dead_letters
-from messaging.models import DeadLetter, FailedAttempt, OperatorDecision, OutboxMessage, Pause
+from messaging.models import (
+    DeadLetter,
+    FailedAttempt,
+    InboxReceipt,
+    OperatorDecision,
+    OutboxMessage,
+    Pause,
+)
 from messaging.operating.decision_log import Operator
 from tests.messaging import event_bodies, facts
 from tests.messaging.console_pages import ALL_RIGHTS, LIST, QUEUES, SignIn, decision_url, letter_url
@@ -322,3 +330,37 @@ def test_a_page_names_its_letter_once_on_the_way_to_it(sign_in: SignIn) -> None:
     above = ["Home", "Delivery", "Dead letters"]
     assert crumbs(of_letter) == [*above, f"Letter {letter.pk} of catalog"]
     assert crumbs(of_decision)[:3] == above
+
+
+def test_where_a_requeue_cannot_help_the_discard_comes_first(sign_in: SignIn) -> None:
+    client = sign_in(*ALL_RIGHTS)
+    sound, unreadable = died(facts.published("article-107")), died(b"\xff\xfe")
+    overtaken = died(facts.published("article-108"))
+    InboxReceipt.objects.create(
+        consumer="catalog",
+        event_id=uuid4(),
+        type="material.published",
+        material_id="article-108",
+        revision=9,
+        fingerprint=bytes(32),
+        content_fingerprint=bytes(32),
+    )
+
+    def acts(letter: DeadLetter) -> list[str]:
+        page = client.get(letter_url(letter.pk)).content.decode()
+        found = re.findall(
+            r'class="button (default|grave)?\s*"[^>]*>(Requeue|Discard) letter', page
+        )
+        return [f"{verb} {kind}".strip() for kind, verb in found]
+
+    assert acts(sound) == ["Requeue default", "Discard grave"]
+    assert acts(unreadable) == acts(overtaken) == ["Discard default", "Requeue"]
+
+
+def test_a_dry_run_that_is_looked_at_again_leads_back_to_its_letter(sign_in: SignIn) -> None:
+    letter = died(facts.published("article-107"))
+    client = sign_in(*ALL_RIGHTS)
+
+    answer = client.get(letter_url(letter.pk, "dry-run"))
+
+    assert (answer.status_code, answer["Location"]) == (302, letter_url(letter.pk))
