@@ -50,6 +50,7 @@ def show_letter(request: HttpRequest, object_id: str) -> HttpResponse:
     body = bytes(letter.body)
     correction = letter.correction
     stands = standing(letter)
+    in_vain = stories.in_vain(redrive)
     context: dict[str, Any] = {
         "opts": DeadLetter._meta,
         "letter": letter,
@@ -62,8 +63,8 @@ def show_letter(request: HttpRequest, object_id: str) -> HttpResponse:
         "redrive_parked": waiting is not None and waiting.state == OutboxMessage.State.FAILED,
         "consequence": stories.requeue_consequence(redrive),
         "impossible": redrive.why_impossible(),
-        "in_vain": stories.in_vain(redrive),
-        "helps": stands.kind in (Kind.WOULD_APPLY, Kind.NO_CONSUMER),
+        "in_vain": in_vain,
+        "helps": stands.kind in (Kind.WOULD_APPLY, Kind.NO_CONSUMER) and not in_vain,
         "changes_nothing": stands.kind in (Kind.ALREADY_APPLIED, Kind.SUPERSEDED),
         "seems_lost": _seems_lost(letter, waiting),
         "can_requeue": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),
