@@ -50,7 +50,7 @@ def refuse_other_charsets(
 def _is_utf8(charset: str) -> bool:
     try:
         return codecs.lookup(charset).name == "utf-8"
-    except LookupError:
+    except (LookupError, ValueError):
         return False
 
 

@@ -35,7 +35,7 @@ def insist(request: HttpRequest, *rights: str) -> None:
     """Refuse (403) whoever lacks one of these rights; the page says in words which."""
     for right in rights:
         if not request.user.has_perm(right):
-            raise PermissionDenied(_ACTS[right])
+            raise PermissionDenied(_ACTS.get(right, ""))
 
 
 def needs(

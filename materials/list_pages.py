@@ -15,9 +15,10 @@ PAGE_SIZE = 50
 MOST_LISTED = 1_000
 
 # What many share is met early among all materials in the list's order: one by one among the first
-# few, by two indexes among as many as those few let expect. Among the most of them it takes longer
-# than to count all that is found.
-FIRST_FEW, FIRST_MANY, FIRST_MOST = 2_000, (25_000, 50_000), (100_000, 200_000)
+# few, or some more of them; by two indexes among as many as those few let expect. Among the most of
+# them it takes longer than to count all that is found.
+FIRST_FEW, FIRST_SOME = 2_000, (10_000,)
+FIRST_MANY, FIRST_MOST = (25_000, 50_000), (100_000, 200_000)
 KEPT_SECONDS = 600
 
 
@@ -76,10 +77,9 @@ class _SearchedRows(_Rows):
     """Those that an index of words or tags finds, on PostgreSQL: each look at it takes long."""
 
     def _counted(self) -> int:
-        self._few = self._met = self._keys_until(FIRST_FEW)
-        size = self._enough_for(MOST_LISTED + 1, FIRST_MANY)
-        if size and len(self._few) <= MOST_LISTED:
-            self._met = self._keys_until(size)
+        self._few = self._met = self._keys_until(FIRST_FEW, one_by_one=True)
+        if len(self._few) <= MOST_LISTED:
+            self._met = self._met_among_more() or self._few
         if len(self._met) > MOST_LISTED:
             return len(self._met)
         self._all = list(self._found.order_by().values_list("pk", flat=True)[: MOST_LISTED + 1])
@@ -97,19 +97,28 @@ class _SearchedRows(_Rows):
                 return keys[place]
         return _keys_of(self._found, place)
 
+    def _met_among_more(self) -> list[int]:
+        if size := self._enough_for(MOST_LISTED + 1, FIRST_SOME):
+            return self._keys_until(size, one_by_one=True)
+        if size := self._enough_for(MOST_LISTED + 1, FIRST_MANY):
+            return self._keys_until(size)
+        return []
+
     def _enough_for(self, wanted: int, sizes: Sequence[int]) -> int | None:
         """Among how many first materials so many are to be expected."""
         hardly = 1.5 * wanted * FIRST_FEW
         return next((size for size in sizes if size * len(self._few) > hardly), None)
 
-    def _keys_until(self, size: int) -> list[int]:
+    def _keys_until(self, size: int, *, one_by_one: bool = False) -> list[int]:
         """One more key than is listed, of those found among so many first materials of all."""
         order = self._selection.order
         name = order[0].removeprefix("-")
         if (last := _value_at(size, order)) is None:
             return []
-        is_few = size == FIRST_FEW
-        found = self._selection.materials(among_many=True) if is_few else _sorted_apart(self._found)
+        if one_by_one:
+            found = self._selection.materials(among_many=True)
+        else:
+            found = _sorted_apart(self._found)
         until = f"{name}__{'gte' if order[0].startswith('-') else 'lte'}"
         return _keys_of(found.filter(**{until: last}), slice(MOST_LISTED + 1))
 

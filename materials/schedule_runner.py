@@ -24,6 +24,8 @@ log = structlog.get_logger(__name__)
 # Plans are made by other processes: how late one that is due at once may be seen.
 LOOK = timedelta(seconds=0.5)
 TRIES = 5  # in a row; some fifteen seconds
+# Who fails again so long after it could have been tried was planned anew meanwhile.
+FORGOTTEN_SECONDS = 60.0
 
 
 class ScheduleRunner:
@@ -71,6 +73,9 @@ class ScheduleRunner:
 
     def _put_off_now(self) -> set[int]:
         now = time.monotonic()
+        for number, each in list(self._troubles.items()):
+            if now > each.next_try + FORGOTTEN_SECONDS:
+                del self._troubles[number]
         return {number for number, each in self._troubles.items() if now < each.next_try}
 
     def _put_off(self, number: int, error: BaseException) -> None:

@@ -20,7 +20,8 @@ def whence(context: template.Context) -> str:
         return ""
     page = urlsplit(came_from)
     is_here = page.path == request.path and request.method != "POST"
-    is_path = page.path.startswith("/") and not page.path.startswith("//")
-    if is_here or not is_path or page.path == resolve_url(settings.LOGIN_URL):
+    if is_here or page.path == resolve_url(settings.LOGIN_URL):
         return ""
-    return page._replace(scheme="", netloc="", fragment="").geturl()
+    path = page._replace(scheme="", netloc="", fragment="").geturl()
+    # Its beginning may be what a browser takes for another host.
+    return path if path.startswith("/") and url_has_allowed_host_and_scheme(path, None) else ""

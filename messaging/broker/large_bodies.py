@@ -91,9 +91,7 @@ class LargeBodies:
         """Once for a session: there may be a thousand of them."""
         if not self._has_warned:
             self._has_warned = True
-            log.warning(
-                "large bodies wait in memory: the disk does not take them", reason=error.strerror
-            )
+            log.warning("bodies wait in memory: the disk does not take them", reason=error.strerror)
 
     def _file_with_room(self) -> _File:
         if self._current is None or self._current.end >= FILE_BYTES:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from messaging.console.deciding import BATCH_URL, LONGEST_NOTE
 from messaging.console.filters import described
@@ -89,11 +89,13 @@ def show_batch(request: HttpRequest, object_id: str) -> HttpResponse:
     return render(request, "admin/messaging/batch.html", page(request, title, **context))
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @needs(VIEW)
 def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
-    """Stop the rest; needs the right to the action itself."""
+    """Stop the rest; needs the right to the action itself. A GET leads to the action's page."""
     batch = _find(str(batch_id))
+    if request.method != "POST":
+        return HttpResponseRedirect(reverse(BATCH_URL, args=[batch.pk]))
     require(request, batches.RIGHTS.get(batch.action, VIEW))
     try:
         note = request.POST.get("note", "").strip()[:LONGEST_NOTE]

@@ -64,7 +64,7 @@ def show_letter(request: HttpRequest, object_id: str) -> HttpResponse:
         "consequence": stories.requeue_consequence(redrive),
         "impossible": redrive.why_impossible(),
         "in_vain": in_vain,
-        "helps": stands.kind in (Kind.WOULD_APPLY, Kind.NO_CONSUMER) and not in_vain,
+        "helps": stands.kind is Kind.WOULD_APPLY and not in_vain,
         "changes_nothing": stands.kind in (Kind.ALREADY_APPLIED, Kind.SUPERSEDED),
         "seems_lost": _seems_lost(letter, waiting),
         "can_requeue": letter.state == DeadLetter.State.OPEN or _is_parked(letter, waiting),

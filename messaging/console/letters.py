@@ -181,8 +181,7 @@ class LetterAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("fact"))
     def fact(self, letter: DeadLetter) -> str:
-        size = "" if letter.material_id else gettext(", %d bytes") % letter.body_size
-        return f"{letter.pk} · {stories.what(letter)}{size}"
+        return f"{letter.pk} · {stories.what(letter)}"
 
     @admin.display(description=_("state"))
     def state_sign(self, letter: Any) -> str:

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from messaging import registry
 from messaging.broker.sessions import topology
@@ -84,10 +84,15 @@ class QueueAdmin(ReadOnlyAdmin):
     history_view = change_view
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @needs(PAUSE)
 def pause_target(request: HttpRequest) -> HttpResponse:
-    """Pause one target, with a reason and perhaps an end."""
+    """Pause one target, with a reason and perhaps an end.
+
+    A GET, of somebody who signed in in between, leads to the queues, as from each act here.
+    """
+    if request.method != "POST":
+        return HttpResponseRedirect(reverse(PAGE))
     target = request.POST.get("target", "")
     reason = request.POST.get("reason", "").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
     until = _end(request)
@@ -108,10 +113,12 @@ def pause_target(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse(PAGE))
 
 
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @needs(PAUSE)
 def resume_target(request: HttpRequest) -> HttpResponse:
     """End the pause of one target."""
+    if request.method != "POST":
+        return HttpResponseRedirect(reverse(PAGE))
     target = request.POST.get("target", "")
     try:
         was_paused = pauses.resume(target, operator=operator_of(request))

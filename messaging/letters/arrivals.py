@@ -105,7 +105,10 @@ def _reason(headers: Mapping[Any, Any]) -> str:
 
 
 def _error(delivery: Delivery) -> str:
+    """What the consumer said, worked out again: of the header where it was the header's fault."""
     try:
+        if _reason(delivery.headers) == InvalidAttempt.__name__:
+            read_attempt(delivery.headers)
         decode(delivery.body, registry.event_types())
         read_attempt(delivery.headers)
     except DeliveryError as error:

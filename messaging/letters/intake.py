@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from django.db import models, transaction
 from django.db.models.functions import Now
 
+from messaging.errors import TransientError
 from messaging.letters.arrivals import Arrival
 from messaging.letters.body_claims import claim_bodies
 from messaging.letters.explanations import Copy, explain
@@ -92,7 +93,7 @@ class _Intake:
         found = _of(Correction.objects.using(self._using), "sha256", keys).defer("body")
         return {(each.consumer, bytes(each.sha256)): each for each in found}
 
-    def _lock_letters(self, copies: Sequence[Copy]) -> dict[_Key, DeadLetter]:
+    def _lock_letters(self, copies: Sequence[Copy], *, again: int = 3) -> dict[_Key, DeadLetter]:
         new: dict[_Key, DeadLetter] = {}
         for copy in copies:
             if copy.key not in self._corrections:
@@ -110,7 +111,9 @@ class _Intake:
             # Cleaned up since they were found: what comes now is a letter of its own.
             for key in lost:
                 del self._corrections[key]
-            return self._lock_letters(copies)
+            if not again:
+                raise TransientError("letters vanish while they are collected")
+            return self._lock_letters(copies, again=again - 1)
         for key, correction in self._corrections.items():
             by_key[key] = by_id[correction.letter_id]
         return by_key

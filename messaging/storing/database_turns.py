@@ -57,7 +57,8 @@ class DatabaseTurns:
 
         Raises OutageError or ConfigurationError where the error tells so, and whatever else
         happened unchanged. What names something that is not there is ConfigurationError where
-        the database lacks a table or column of ours; otherwise it is that statement's own.
+        the database lacks a table or column of the installed models; otherwise it is that
+        statement's own.
         """
         connection = connections[self._using]
         try:
@@ -156,7 +157,9 @@ class DatabaseTurns:
             with self._bounded(connections[self._using]):
                 lacking = schema.lacks(self._using)
         except Error as unseen:
-            return OutageError(self._told(unseen))
+            kind = kind_of(unseen)
+            lasts = issubclass(kind, ConfigurationError)
+            return (ConfigurationError if lasts else OutageError)(self._told(unseen))
         if lacking is None:
             return None
         return ConfigurationError(

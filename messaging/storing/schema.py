@@ -35,7 +35,8 @@ def _wanted(connection: BaseDatabaseWrapper) -> Iterator[tuple[str, list[str]]]:
             yield options.db_table, names
 
 
-# Not Django's introspection: that reads a row of each table.
+# Not Django's introspection: that reads a row of each table. On SQLite not of views: one whose
+# table is missing would end the question with an error.
 _COLUMNS = {
     "postgresql": """
         SELECT c.relname, a.attname
@@ -48,7 +49,7 @@ _COLUMNS = {
     "sqlite": """
         SELECT t.name, c.name
         FROM sqlite_master t, pragma_table_xinfo(t.name) c
-        WHERE t.type IN ('table', 'view')
+        WHERE t.type = 'table'
     """,
 }
 

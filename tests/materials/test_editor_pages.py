@@ -477,6 +477,7 @@ def test_people_without_any_right_are_turned_away(client: Client) -> None:
         ("http://testserver/accounts/login/?next=/editor/", None),
         ("https://example.org/editor/", None),
         ("http://testserver//example.org/", None),
+        ("http://testserver/\\example.org/", None),
         ("", None),
     ],
 )

@@ -292,6 +292,7 @@ def test_a_word_that_many_share_takes_four_questions_more_at_most(
     for_few = queries_for(editor, "q=queues&tag=t")
     monkeypatch.setattr(list_pages, "MOST_LISTED", 50)
     monkeypatch.setattr(list_pages, "FIRST_FEW", 10)
+    monkeypatch.setattr(list_pages, "FIRST_SOME", ())
     monkeypatch.setattr(list_pages, "FIRST_MANY", (20,))
     cache.clear()
 
@@ -356,9 +357,10 @@ def test_few_are_listed_in_the_very_order_of_many(
 
     few = listed()
     monkeypatch.setattr(list_pages, "MOST_LISTED", 4)
-    # Enough in the first window, in the second, in neither.
-    for first_few, first_many in ((5, 8), (0, 6), (0, 1)):
+    # Enough among the first few, some more, many, in neither.
+    for first_few, first_some, first_many in ((5, 5, 8), (0, 6, 1), (0, 0, 6), (0, 0, 1)):
         monkeypatch.setattr(list_pages, "FIRST_FEW", first_few)
+        monkeypatch.setattr(list_pages, "FIRST_SOME", (first_some,) if first_some else ())
         monkeypatch.setattr(list_pages, "FIRST_MANY", (first_many,))
         monkeypatch.setattr(list_pages, "FIRST_MOST", ())
         cache.clear()
@@ -389,6 +391,7 @@ def test_what_has_arrived_is_listed_as_a_plain_look_at_all_would_list_it(
         # Enough in the first window, in the second, in neither.
         for first_few, first_many in ((39, 39), (4, 30), (0, 1)):
             monkeypatch.setattr(list_pages, "FIRST_FEW", first_few)
+            monkeypatch.setattr(list_pages, "FIRST_SOME", ())
             monkeypatch.setattr(list_pages, "FIRST_MANY", (first_many,))
             cache.clear()
             pages = [page_of(selection, "1"), page_of(selection, "2")]
@@ -402,6 +405,7 @@ def test_what_many_share_is_found_though_its_place_was_noted_earlier(
 ) -> None:
     monkeypatch.setattr(list_pages, "MOST_LISTED", 2)
     monkeypatch.setattr(list_pages, "FIRST_FEW", 1)
+    monkeypatch.setattr(list_pages, "FIRST_SOME", ())
     monkeypatch.setattr(list_pages, "FIRST_MANY", (2,))
     for number in range(4):
         draft(f"before-{number}", title="Shared")

@@ -355,6 +355,8 @@ def test_where_a_requeue_cannot_help_the_discard_comes_first(sign_in: SignIn) ->
 
     assert acts(sound) == ["Requeue default", "Discard grave"]
     assert acts(unreadable) == acts(overtaken) == ["Discard default", "Requeue"]
+    DeadLetter.objects.filter(pk=sound.pk).update(consumer="no more")
+    assert acts(sound) == ["Discard default"]
 
 
 def test_a_dry_run_that_is_looked_at_again_leads_back_to_its_letter(sign_in: SignIn) -> None:

@@ -216,8 +216,10 @@ def test_a_wrong_pause_is_refused_with_a_sentence(sign_in: SignIn, data: dict[st
     client = sign_in(*ALL_RIGHTS)
 
     answer = client.post(f"{QUEUES}hold/", data)
+    looked_at_again = client.get(f"{QUEUES}hold/"), client.get(f"{QUEUES}resume/")
 
     assert said(answer)
+    assert [each["Location"] for each in looked_at_again] == [QUEUES, QUEUES]
     assert not Pause.objects.exists()
 
 

@@ -177,3 +177,10 @@ def test_any_header_can_be_written_as_json_and_as_a_table(value: object) -> None
 
     json.dumps(found.headers, allow_nan=False).encode()
     assert decode_table(found.header_table, 0)[1] == len(found.header_table)
+
+
+def test_of_a_wrong_header_the_header_is_told_though_the_body_is_wrong_too() -> None:
+    headers = {"attempt": 9, "reason": "InvalidAttempt", "consumer": "catalog"}
+
+    assert "attempt" in arrival(b"{}", headers).error
+    assert "attempt" not in arrival(b"{}", headers | {"reason": "MalformedEvent"}).error

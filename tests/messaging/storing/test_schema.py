@@ -27,6 +27,8 @@ def test_what_is_missing_is_named_and_what_is_there_besides_is_no_matter(
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(change)
+            if connection.vendor == "sqlite":  # which lets a view stand without its table
+                cursor.execute("CREATE VIEW a_view AS SELECT id FROM no_table")
 
         assert schema.lacks("default") == lacking
 
