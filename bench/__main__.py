@@ -11,7 +11,7 @@ import time
 from types import FrameType
 
 from bench import summary
-from bench.runner import RESULTS
+from bench.runner import CONFIGURATION, RESULTS, STOPPED
 from bench.stage import say
 
 BENCHMARKS: dict[str, tuple[str, ...]] = {
@@ -23,7 +23,6 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "dead_letters": ("--letters", "100000"),
     "growth": ("--facts", "1000000", "--materials", "100000", "--backlog", "100000"),
 }
-STOPPED = 130
 
 
 def main() -> int:
@@ -33,8 +32,8 @@ def main() -> int:
         say(f"--- {name}")
         usual = () if "--quick" in sys.argv else sizes
         code = run([sys.executable, "-m", f"bench.{name}", *usual, *sys.argv[1:]])
-        if code == STOPPED:
-            return STOPPED
+        if code in (STOPPED, CONFIGURATION):
+            return code
         if code:
             failed.append(name)
         say(f"--- {name}: {time.monotonic() - began:.0f} s")

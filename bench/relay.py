@@ -102,7 +102,7 @@ def measure(stage: Stage, report: Report, options: Options) -> None:
     contestants += [
         Contestant(f"naive loop, {kind}", partial(turns.naive, kind), "") for kind in options.kinds
     ]
-    if not options.given.no_peers:
+    if "PostgreSQL" in options.kinds and not options.given.no_peers:
         contestants += peer_contestants(stage, report, turns.some, queue_types)
     samples = take_turns(contestants, rounds=options.rounds)
     remarks = {each.name: each.remark for each in contestants}

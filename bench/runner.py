@@ -12,9 +12,11 @@ from pathlib import Path
 
 from bench.report import AccountFailed, Report
 from bench.stage import KINDS, PROJECT, Kind, Stage, say, stage
+from dev import services
 
 RESULTS = PROJECT / "bench" / "results"
 ROUNDS, QUICK_ROUNDS = 5, 1
+DONE, FAILED, CONFIGURATION, STOPPED = 0, 1, 3, 130
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class Options:
     def kinds(self) -> tuple[Kind, ...]:
         """The databases to measure on (see `choose_databases`)."""
         return (self.given.only,) if self.given.only else KINDS
+
+    @property
+    def services(self) -> list[str]:
+        """The programs that a stage starts, by `dev.services`."""
+        given = self.given
+        broker = [] if given.broker else ["rabbitmq-server"]
+        return broker if getattr(given, "only", None) == "SQLite" else [*broker, "postgresql"]
 
     def size(self, usual: int, *, quick: int) -> int:
         """How many of something: the usual number, or few in a quick run."""
@@ -47,12 +56,15 @@ def run(
     *,
     add_arguments: Callable[[argparse.ArgumentParser], None] = lambda _: None,
 ) -> int:
-    """Run a benchmark as a command: 0 done, 1 when an account does not add up, 130 by Ctrl-C.
+    """Run a benchmark as a command, and give its exit code.
 
-    The report is printed and written below --results. A goal that is missed is told there and
-    is no failure: the machine may have been busy.
+    0 done, 1 when an account does not add up, 3 where a program to start is not installed and
+    cannot be, 130 by Ctrl-C. The report is printed and written below --results. A goal that is
+    missed is told there and is no failure: the machine may have been busy.
     """
     options = _parse(title, add_arguments)
+    if services.missing(options.services, wanted_by="the benchmarks"):
+        return CONFIGURATION
     report = Report(name, title, circumstances=_circumstances(quick=options.quick))
     began = time.monotonic()
     try:
@@ -60,14 +72,14 @@ def run(
             measure(place, report, options)
     except KeyboardInterrupt:
         say("stopped; nothing is left running")
-        return 130
+        return STOPPED
     except AccountFailed as failure:
         say(f"THE ACCOUNT DOES NOT ADD UP: {failure}")
-        return 1
+        return FAILED
     report.circumstances["seconds"] = round(time.monotonic() - began)
     report.write(options.given.results)
     print(report.markdown())
-    return 0
+    return DONE
 
 
 def _parse(title: str, add_arguments: Callable[[argparse.ArgumentParser], None]) -> Options:

@@ -20,12 +20,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dev import guardian, packages
-from dev.chromium import find_chromium
+from dev import guardian, services
 from dev.postgres import ClusterFailed, PostgresCluster
-from dev.postgres import find_binaries as find_postgres
 from dev.rabbitmq import NodeFailed, RabbitNode
-from dev.rabbitmq import find_scripts as find_rabbitmq
 from dev.terminal import ensure_streams
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -36,11 +33,6 @@ WORKERS = 3
 # More than these are no accident of a busy machine.
 FAILURES_TRIED_AGAIN = 3
 TRIES_ALONE = 2
-SERVICES = {
-    "rabbitmq-server": find_rabbitmq,
-    "postgresql": find_postgres,
-    "chromium": find_chromium,
-}
 
 
 class Stopped(BaseException):
@@ -64,10 +56,10 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
-        missing = _missing_services()
+        missing = services.missing(services.SERVICES, wanted_by="the tests")
         if missing and os.environ.get("CI"):
             return CONFIGURATION
-        results = _run_both(sys.argv[1:], with_postgres="postgresql" not in missing)
+        results = _run_both(sys.argv[1:], missing=missing)
     except (NodeFailed, ClusterFailed) as error:
         print(error, file=sys.stderr)
         return FAILED
@@ -96,37 +88,17 @@ def _passed(codes: list[int]) -> bool:
     return set(codes) <= {0, NO_TESTS} and 0 in codes
 
 
-def _missing_services() -> list[str]:
-    """What is not installed and cannot be, after trying to get it where we may."""
-    missing = []
-    for package, find in SERVICES.items():
-        if find() is None and packages.can_install():
-            try:
-                packages.install(package, purpose="the tests start it.")
-            except packages.InstallFailed as error:
-                print(error, file=sys.stderr)
-        if find() is None:
-            missing.append(package)
-            print(
-                f"{package} is not installed, and the tests need it.\n"
-                f"  Debian, Ubuntu: sudo apt-get install {package}\n"
-                f"  macOS:          brew install {package.replace('-server', '')}",
-                file=sys.stderr,
-            )
-    return missing
-
-
-def _run_both(arguments: list[str], *, with_postgres: bool) -> list[Result]:
+def _run_both(arguments: list[str], *, missing: list[str]) -> list[Result]:
     folder = Path(tempfile.mkdtemp(prefix="catalogsite-test-"))
     # The PostgreSQL server has a user of its own and must get through.
     folder.chmod(0o711)
     guard = guardian.watch_over(folder)
     try:
-        if find_rabbitmq() is not None:
+        if "rabbitmq-server" not in missing:
             # Where the `broker` fixture looks for it.
             RabbitNode(folder / "broker", schedulers=1).start()
         results = [_run_suite("SQLite", "", folder=folder, arguments=arguments)]
-        if with_postgres:
+        if "postgresql" not in missing:
             cluster = PostgresCluster(folder / "postgres")
             cluster.start()
             url = cluster.url()

@@ -4,10 +4,15 @@ import json
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from bench import runner
+from bench.report import Report
+from bench.stage import Stage
+from dev import packages, services
 from dev.rabbitmq import RabbitNode
 from tests.environment import PROJECT, clean_environment
 from tests.eventually import eventually
@@ -63,3 +68,22 @@ def test_a_benchmark_that_is_interrupted_leaves_nothing(broker: RabbitNode, scra
 
     assert process.returncode == 130
     assert not list(scratch.iterdir())
+
+
+def test_a_benchmark_whose_programs_cannot_be_had_says_how_to_get_them_and_starts_nothing(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(services, "SERVICES", {"rabbitmq-server": lambda: None})
+    monkeypatch.setattr(packages, "can_install", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["bench.relay", "--quick", "--only", "SQLite"])
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+
+    code = runner.run("relay", "Relay", _never, add_arguments=runner.choose_databases)
+
+    assert code == runner.CONFIGURATION
+    assert "sudo apt-get install rabbitmq-server" in capfd.readouterr().err
+    assert not list(scratch.iterdir())
+
+
+def _never(_stage: Stage, _report: Report, _options: runner.Options) -> None:
+    pytest.fail("it was measured all the same")
