@@ -26,7 +26,6 @@ __all__ = [
     "MAX_BODY_BYTES",
     "Event",
     "decode",
-    "encode",
     "new_event",
     "read_attempt",
 ]
@@ -49,7 +48,7 @@ class Event(Struct, frozen=True, kw_only=True):
     revision: int
     actor: str | None
     data: Any  # the Struct registered for type and schema_version
-    body: bytes  # exactly as received
+    body: bytes  # exactly as received or built
     fingerprint: bytes  # SHA-256 of the canonical document
     content_fingerprint: bytes  # the same without eventId and occurredAt
     document: dict[str, Any]  # the parsed object, unknown fields included
@@ -87,11 +86,6 @@ def decode(body: bytes, types: EventTypes) -> Event:
         content_fingerprint=sha256(_without_identity(canonical, fields)).digest(),
         document=document,
     )
-
-
-def encode(event: Event) -> bytes:
-    """The AMQP body: byte for byte what was received or built."""
-    return event.body
 
 
 def new_event(

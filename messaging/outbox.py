@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from django.db import DEFAULT_DB_ALIAS, transaction
 
-from messaging.envelope import Event, encode
+from messaging.envelope import Event
 from messaging.models import OutboxMessage
 
 CHANNEL = "delivery_outbox"
@@ -56,6 +56,6 @@ def _message(event: Event, *, bulk: bool) -> OutboxMessage:
         type=event.type,
         material_id=event.material_id,
         revision=event.revision,
-        body=encode(event),
+        body=event.body,
         bulk=bulk,
     )

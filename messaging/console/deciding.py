@@ -28,7 +28,7 @@ from messaging.console.rights import require as require_right
 from messaging.errors import TransientError
 from messaging.letters import batches, dead_letters, redrives
 from messaging.letters.dead_letters import Answer
-from messaging.letters.pieces import MOST_AT_ONCE, cut
+from messaging.letters.pieces import PIECE_LETTERS, cut
 from messaging.letters.search import Selection
 from messaging.letters.standing import superseded
 from messaging.models import DeadLetter, DeadLetterQuerySet
@@ -84,7 +84,7 @@ class Scope:
         if self.selection is not None:
             return cut(list(self.letters.order_by("pk").values_list("pk", "body_size")))
         ids = self.ids
-        return (ids[start : start + MOST_AT_ONCE] for start in range(0, len(ids), MOST_AT_ONCE))
+        return (ids[start : start + PIECE_LETTERS] for start in range(0, len(ids), PIECE_LETTERS))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

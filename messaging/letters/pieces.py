@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from messaging.models import DeadLetter, DeadLetterQuerySet
 
-MOST_AT_ONCE = 100
-MOST_BYTES_AT_ONCE = 8 * 1024 * 1024
+PIECE_LETTERS = 100
+PIECE_BYTES = 8 * 1024 * 1024
 STRETCH = 500
 
 
@@ -36,7 +36,7 @@ def next_piece(letters: DeadLetterQuerySet, *, after: int, newest: int) -> Piece
     if end is None:
         return None
     meant = letters.filter(pk__gt=after, pk__lte=end).order_by("pk")
-    found = list(meant.values_list("pk", "body_size")[: MOST_AT_ONCE + 1])
+    found = list(meant.values_list("pk", "body_size")[: PIECE_LETTERS + 1])
     piece = next(cut(found), [])
     return Piece(piece, end if len(piece) == len(found) else piece[-1])
 
@@ -46,7 +46,7 @@ def cut(letters: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
     piece: list[int] = []
     size = 0
     for letter_id, body_size in letters:
-        is_full = len(piece) == MOST_AT_ONCE or size + body_size > MOST_BYTES_AT_ONCE
+        is_full = len(piece) == PIECE_LETTERS or size + body_size > PIECE_BYTES
         if piece and is_full:
             yield piece
             piece, size = [], 0

@@ -17,7 +17,7 @@ from messaging.outbox import wake_relay
 from messaging.sending import outbox_queue
 from messaging.storing.database_turns import DatabaseTurns
 
-MOST_AT_ONCE = 2000
+PIECE_ROWS = 2000
 # A line in the log names the first of its rows.
 NAMED_ROWS = 100
 
@@ -40,7 +40,7 @@ def retry_all_failed(
 ) -> int:
     """Make every row due again that is parked now; how many were, until stopping or to the end.
 
-    In pieces of at most MOST_AT_ONCE rows, each a turn and a transaction of its own with its
+    In pieces of at most PIECE_ROWS rows, each a turn and a transaction of its own with its
     line in the decision log: no number of rows is too many for a statement's time, and what is
     done stays done. Raises as `DatabaseTurns.insist`.
     """
@@ -52,7 +52,7 @@ def retry_all_failed(
 
         def retry_some(after: int = after) -> tuple[int, int]:
             waiting = rows.failed().filter(pk__gt=after, pk__lte=newest).order_by("pk")
-            end = max(waiting.values_list("pk", flat=True)[:MOST_AT_ONCE], default=newest)
+            end = max(waiting.values_list("pk", flat=True)[:PIECE_ROWS], default=newest)
             # As a stretch of ids, which a planner that has no statistics yet meets by an index.
             piece = waiting.filter(pk__lte=end)
             return _retry(piece, operator=operator(), using=using), end

@@ -313,7 +313,7 @@ def test_all_that_match_are_settled_as_one_batch() -> None:
 
 
 def test_a_batch_that_breaks_off_tells_what_it_did(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("messaging.letters.pieces.MOST_AT_ONCE", 2)
+    monkeypatch.setattr("messaging.letters.pieces.PIECE_LETTERS", 2)
     first, _second, _third = (died(published(f"article-{number}")) for number in range(3))
     discard, calls = dead_letters.discard, []
 

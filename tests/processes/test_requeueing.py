@@ -429,8 +429,8 @@ def test_the_log_names_the_account_and_the_address(run: Run, queues: Queues) -> 
 def test_the_pieces_of_a_large_decision_are_bounded_and_leave_nothing_out(
     run: Run, queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "MOST_AT_ONCE", 3)
-    monkeypatch.setattr(pieces, "MOST_BYTES_AT_ONCE", 250)
+    monkeypatch.setattr(pieces, "PIECE_LETTERS", 3)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 250)
     monkeypatch.setattr(pieces, "STRETCH", 4)
     for number in range(7):
         body = b"x" * (200 if number == 3 else 60) + str(uuid.uuid4()).encode()

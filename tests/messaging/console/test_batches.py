@@ -26,7 +26,7 @@ PIECE = 3
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "MOST_AT_ONCE", PIECE)
+    monkeypatch.setattr(pieces, "PIECE_LETTERS", PIECE)
     monkeypatch.setattr(deciding, "MOST_IN_A_REQUEST", 5)
 
 

@@ -24,7 +24,7 @@ OLGA = Operator("olga", None, "192.0.2.1")
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "MOST_AT_ONCE", 2)
+    monkeypatch.setattr(pieces, "PIECE_LETTERS", 2)
     monkeypatch.setattr(pieces, "STRETCH", 3)
     monkeypatch.setattr(batches, "WALK_SECONDS", 0)
     monkeypatch.setattr(batch_runner, "LOOK_SECONDS", 0.01)

@@ -47,7 +47,7 @@ def test_letters_of_a_large_decision_go_after_what_somebody_waits_for(
     requeue: Requeue, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "MOST_AT_ONCE", FEW)
-    monkeypatch.setattr(pieces, "MOST_AT_ONCE", FEW - 1)
+    monkeypatch.setattr(pieces, "PIECE_LETTERS", FEW - 1)
     monkeypatch.setattr(pieces, "STRETCH", FEW - 1)
     letters = [died(facts.published("article-107", each)) for each in range(1, count + 1)]
 

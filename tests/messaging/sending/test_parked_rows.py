@@ -19,7 +19,7 @@ PIECE = 3
 @pytest.fixture
 def parked(run: Run, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Seven of nine rows, with pieces of three; no statement has time for more."""
-    monkeypatch.setattr(parked_rows, "MOST_AT_ONCE", PIECE)
+    monkeypatch.setattr(parked_rows, "PIECE_ROWS", PIECE)
     ids = [row.pk for row in record_facts(9)]
     failed = [*ids[:4], *ids[6:]]
     OutboxMessage.objects.filter(pk__in=failed).update(state="failed", attempts=8)
