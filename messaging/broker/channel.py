@@ -4,7 +4,7 @@ Declares the topology when it opens, sends frames, keeps the ledger of confirms,
 Nothing here is called from the caller's thread except through `BrokerLoop.call`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pika
@@ -14,22 +14,15 @@ import structlog
 from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 
-from messaging.broker import wire
-from messaging.broker.confirms import Batch, Ledger, Result, Verdict
+from messaging.broker import frames, wire
+from messaging.broker.confirms import SUSPECT, UNKNOWN, Batch, Ledger, Result, Verdict
+from messaging.broker.declaring import LASTING_CODES, Declaring
 from messaging.broker.depths import Depths, Found
 from messaging.broker.refusal_words import is_one_topic
-from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
+from messaging.broker.topology import Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
 
 log = structlog.get_logger(__name__)
-
-# A declaration that ends like this will end like this again: no right (403), held by another
-# connection alone (405), declared otherwise or with an argument that the broker refuses (406).
-LASTING_DECLARE_CODES = {
-    403: "grant the user this right",
-    405: "another connection holds it for itself",
-    406: "nothing is re-created silently: set back what was changed, or empty and delete it",
-}
 
 CHANNEL_NUMBER = 1
 
@@ -54,8 +47,7 @@ class ConfirmedChannel:
     """
 
     def __init__(self, topology: Topology, listener: Listener) -> None:
-        self._steps: Iterator[Step] = iter(topology)
-        self._step: Step | None = None
+        self._declaring = Declaring(topology)
         self._listener = listener
         self._ledger = Ledger()
         self._depths = Depths()
@@ -81,20 +73,20 @@ class ConfirmedChannel:
         self._arrived.clear()
         self._ledger.lost(SUSPECT if suspect else UNKNOWN)
 
-    def send(self, batch: Batch, frames: Sequence[bytes | None]) -> None:
+    def send(self, batch: Batch, encoded: Sequence[bytes | None]) -> None:
         """Publish what could be encoded; settles the batch as unknown where there is no channel."""
         if self._channel is None or not self._channel.is_open:
             batch.settle_rest(UNKNOWN)
             self._listener.batch_done()
             return
-        for index, frame in enumerate(frames):
-            if frame is not None:
+        for index, each in enumerate(encoded):
+            if each is not None:
                 self._ledger.sent(batch, index)
-        going = [frame for frame in frames if frame is not None]
+        going = [each for each in encoded if each is not None]
         if going and batch.standing:
             # On the same channel: answered after all of them were routed.
             self._ledger.looked(batch)
-            going.append(wire.look_frames(batch.standing, channel_number=CHANNEL_NUMBER))
+            going.append(frames.look_frames(batch.standing, channel_number=CHANNEL_NUMBER))
         _write(self._channel.connection, going)
         if batch.done:
             self._listener.batch_done()
@@ -118,7 +110,7 @@ class ConfirmedChannel:
         if singly:
             _write(
                 self._channel.connection,
-                [wire.ack_frame(tag, channel_number=CHANNEL_NUMBER) for tag in singly],
+                [frames.ack_frame(tag, channel_number=CHANNEL_NUMBER) for tag in singly],
             )
 
     def count(self, queue: str, reply: Callable[[int], None]) -> None:
@@ -140,26 +132,11 @@ class ConfirmedChannel:
         self._channel = channel
         channel.add_on_close_callback(self._closed)
         channel.add_on_return_callback(self._returned)
-        self._declare_next()
+        self._declaring.go_on(channel, done=self._select)
 
-    def _declare_next(self, _frame: object = None) -> None:
+    def _select(self) -> None:
         assert self._channel is not None
-        self._step = next(self._steps, None)
-        match self._step:
-            case Exchange(name, kind):
-                self._channel.exchange_declare(
-                    name, exchange_type=kind, durable=True, callback=self._declare_next
-                )
-            case Queue(name, arguments):
-                self._channel.queue_declare(
-                    name, durable=True, arguments=dict(arguments), callback=self._declare_next
-                )
-            case Binding(queue, exchange, routing_key):
-                self._channel.queue_bind(
-                    queue, exchange, routing_key=routing_key, callback=self._declare_next
-                )
-            case None:
-                self._channel.confirm_delivery(self._confirmed, callback=self._selected)
+        self._channel.confirm_delivery(self._confirmed, callback=self._selected)
 
     def _selected(self, _frame: object) -> None:
         assert self._channel is not None
@@ -220,10 +197,10 @@ class ConfirmedChannel:
             return  # The connection's end tells why.
         said = f"the broker said {reason.reply_code} {reason.reply_text}"
         if not self._ready:
-            self._listener.failed(self._declaration_fault(reason.reply_code, said))
+            self._listener.failed(self._declaring.fault(reason.reply_code, said))
         elif reason.reply_code == 403 and self._consumes:
             self._ledger.lost(UNKNOWN)
-            self._listener.failed(ConfigurationError(f"{said}; {LASTING_DECLARE_CODES[403]}"))
+            self._listener.failed(ConfigurationError(f"{said}; {LASTING_CODES[403]}"))
         else:
             blame = _blame(reason, said)
             self._ledger.lost(blame or UNKNOWN)
@@ -242,23 +219,6 @@ class ConfirmedChannel:
             lambda: connection.channel(CHANNEL_NUMBER, on_open_callback=self._opened)
         )
 
-    def _declaration_fault(self, code: int, said: str) -> DeliveryError:
-        step = self._step
-        wants = ""
-        if isinstance(step, Queue):
-            arguments = {"durable": True, **step.arguments}
-            wants = " wants " + ", ".join(f"{key}={value}" for key, value in arguments.items())
-        elif isinstance(step, Exchange):
-            wants = f" wants type={step.kind}, durable=True"
-        text = f"{step}{wants}; {said}"
-        if remedy := LASTING_DECLARE_CODES.get(code):
-            return ConfigurationError(f"{text}; {remedy}")
-        return BrokerUnavailable(text)
-
-
-UNKNOWN = Result(Verdict.UNKNOWN, "the session ended before the broker confirmed")
-SUSPECT = Result(Verdict.SUSPECT, "the broker closed the connection over what it was sent")
-
 
 def _blame(reason: pika.exceptions.ChannelClosedByBroker, said: str) -> Result | None:
     """What one message of those under way has done, and nobody knows which, nor what was stored.
@@ -272,7 +232,7 @@ def _blame(reason: pika.exceptions.ChannelClosedByBroker, said: str) -> Result |
         case 403:
             one = is_one_topic(reason.reply_code, reason.reply_text)
             verdict = Verdict.SUSPECT if one else Verdict.FORBIDDEN
-            return Result(verdict, f"{said}; {LASTING_DECLARE_CODES[403]}")
+            return Result(verdict, f"{said}; {LASTING_CODES[403]}")
     return None
 
 
@@ -285,11 +245,11 @@ def _end_of(queue: str, found: Found) -> DeliveryError:
     return BrokerUnavailable(f"the broker ended the subscription to queue {queue}")
 
 
-def _write(connection: SelectConnection, frames: Sequence[bytes]) -> None:
+def _write(connection: SelectConnection, ready: Sequence[bytes]) -> None:
     """One write for a whole batch: 12-35 % more messages a second than one write a frame.
 
     `_output_marshaled_frames` is pika's own and has no public twin that takes ready frames;
     pika is pinned, and `tests/messaging/broker/test_session.py` watches over this call.
     """
-    if frames:  # pika ends the connection over an empty write
-        connection._output_marshaled_frames([b"".join(frames)])
+    if ready:  # pika ends the connection over an empty write
+        connection._output_marshaled_frames([b"".join(ready)])

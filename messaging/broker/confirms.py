@@ -32,6 +32,8 @@ class Result:
 
 Route = tuple[str, str, str]  # message_id, exchange, routing key
 
+UNKNOWN = Result(Verdict.UNKNOWN, "the session ended before the broker confirmed")
+SUSPECT = Result(Verdict.SUSPECT, "the broker closed the connection over what it was sent")
 _CONFIRMED = Result(Verdict.CONFIRMED)
 _UNSEEN = Result(Verdict.UNKNOWN, "the queues were not seen behind it")
 _NACKED = Result(Verdict.NACKED, "a queue refused the message (basic.nack)")

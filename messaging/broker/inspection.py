@@ -12,9 +12,10 @@ from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 
 from messaging.broker.address import BrokerAddress
+from messaging.broker.declaring import declare
 from messaging.broker.loop import BrokerLoop
 from messaging.broker.refusal_words import is_gone
-from messaging.broker.topology import Binding, Exchange, Queue, Step, Topology
+from messaging.broker.topology import Binding, Queue, Step, Topology
 from messaging.errors import BrokerUnavailable, ConfigurationError, DeliveryError
 from messaging.running.process import Lifetime
 
@@ -133,7 +134,7 @@ class _Answers:
             self._next += 1
             self._ask_next(channel)
 
-        _declare(channel, question, answered)
+        declare(channel, question.step, answered=answered, passive=question.passive)
 
     def _refused(self, _channel: Channel, reason: Exception) -> None:
         if self.finished.is_set() or not isinstance(reason, pika.exceptions.ChannelClosedByBroker):
@@ -173,26 +174,6 @@ def _ask(
             raise answers.failure
     finally:
         loop.close(limit_seconds=0.5)
-
-
-def _declare(channel: Channel, question: _Question, answered: Callable[[object], None]) -> None:
-    match question.step:
-        case Exchange(name, kind):
-            channel.exchange_declare(
-                name,
-                exchange_type=kind,
-                durable=True,
-                passive=question.passive,
-                callback=answered,
-            )
-        case Queue(name, arguments):
-            channel.queue_declare(
-                name,
-                durable=True,
-                arguments=dict(arguments),
-                passive=question.passive,
-                callback=answered,
-            )
 
 
 def _depth(frame: object) -> QueueDepth:

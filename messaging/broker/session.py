@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from messaging.broker import wire
+from messaging.broker import frames
 from messaging.broker.address import BrokerAddress
-from messaging.broker.channel import CHANNEL_NUMBER, UNKNOWN, ConfirmedChannel, Listener
-from messaging.broker.confirms import Batch, Result, Verdict
+from messaging.broker.channel import CHANNEL_NUMBER, ConfirmedChannel, Listener
+from messaging.broker.confirms import UNKNOWN, Batch, Result, Verdict
 from messaging.broker.depths import Found
-from messaging.broker.loop import BrokerLoop, RefusedFrames
+from messaging.broker.endings import RefusedFrames
+from messaging.broker.loop import BrokerLoop
 from messaging.broker.topology import Topology
 from messaging.broker.unacked import Unacked
 from messaging.broker.wire import Delivery, Message
@@ -110,8 +111,8 @@ class Session:
         """
         self.wait(lambda: self._ready, None)
         batch = Batch([message.route for message in messages], standing=standing)
-        frames = [self._frames(message, batch, index) for index, message in enumerate(messages)]
-        self._loop.call(lambda: self._send(batch, frames, channel))
+        encoded = [self._encoded(message, batch, index) for index, message in enumerate(messages)]
+        self._loop.call(lambda: self._send(batch, encoded, channel))
         return batch
 
     def settle(self, batch: Batch) -> list[Result]:
@@ -215,21 +216,21 @@ class Session:
         self._lifetime.wait_until(look, seconds, fileno=fileno)
         return answer
 
-    def _send(self, batch: Batch, frames: Sequence[bytes | None], channel: int | None) -> None:
+    def _send(self, batch: Batch, encoded: Sequence[bytes | None], channel: int | None) -> None:
         if channel is not None and channel != self.channels:
             batch.settle_rest(UNKNOWN)
             self._lifetime.wake()
         else:
-            self._channel.send(batch, frames)
+            self._channel.send(batch, encoded)
 
-    def _frames(self, message: Message, batch: Batch, index: int) -> bytes | None:
+    def _encoded(self, message: Message, batch: Batch, index: int) -> bytes | None:
         try:
-            return wire.frames(
+            return frames.publish_frames(
                 message,
                 channel_number=CHANNEL_NUMBER,
                 body_max_bytes=self._channel.body_max_bytes,
             )
-        except wire.Unencodable as error:
+        except frames.Unencodable as error:
             batch.settle(index, Result(Verdict.UNENCODABLE, str(error)))
             return None
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from messaging.broker import wire
+from messaging.broker.frames import publish_frames
 from messaging.broker.wire import Message
 
 pytestmark = pytest.mark.any_database
@@ -28,7 +28,7 @@ def test_a_message_becomes_the_same_frames_as_by_pika(
 ) -> None:
     message = Message("events", "key", body, message_id, kind, timestamp, headers)
 
-    frames = wire.frames(message, channel_number=1, body_max_bytes=BODY_MAX_BYTES)
+    frames = publish_frames(message, channel_number=1, body_max_bytes=BODY_MAX_BYTES)
 
     assert frames == _by_pika(message)
 
