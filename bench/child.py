@@ -27,19 +27,15 @@ def play(stage: Stage, *parts: Part, count: int | None = None) -> Sample:
 
     `count` is how many messages that was together; by default what they counted themselves.
     """
-    processes = [
-        stage.start(
-            [sys.executable, "-m", "bench.timed", part.module, json.dumps(part.options)],
-            part.environment,
-            name=part.module,
-            piped=True,
-        )
-        for part in parts
-    ]
+    processes: list[Popen[str]] = []
     # Whoever is stuck is killed; what it logged is then shown.
     limit = threading.Timer(LIMIT_SECONDS, _kill, [processes])
+    limit.daemon = True  # Ctrl-C may come before there is somebody to cancel it
     limit.start()
     try:
+        for part in parts:
+            command = [sys.executable, "-m", "bench.timed", part.module, json.dumps(part.options)]
+            processes.append(stage.start(command, part.environment, name=part.module, piped=True))
         for process, part in zip(processes, parts, strict=True):
             _expect(_line(process.stdout), "ready", stage, part)
         for process in processes:

@@ -27,7 +27,8 @@ def main() -> None:
     name, options = sys.argv[1], json.loads(sys.argv[2])
     work = importlib.import_module(f"bench.contestants.{name}").prepare(**options)
     print("ready", flush=True)
-    sys.stdin.readline()
+    if not sys.stdin.readline():
+        return  # Whoever would have let us go is gone.
     cpu_before, began = _cpu_seconds(), time.monotonic()
     done: Done = work()
     result = {
