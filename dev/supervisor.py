@@ -21,6 +21,7 @@ from dev import processes
 # Each command promises to end within 5 s of SIGTERM.
 END_SECONDS = 8
 LOOK_SECONDS = 1.0
+LAST_WORDS_SECONDS = 0.3
 
 
 class Supervisor:
@@ -30,6 +31,7 @@ class Supervisor:
         self._folder = folder
         self._environment = dict(environment)
         self._children: dict[str, subprocess.Popen[bytes]] = {}
+        self._readers: list[threading.Thread] = []
         self._lasting: set[str] = set()
         self._lines: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._colours = get_colours()
@@ -56,13 +58,13 @@ class Supervisor:
             signal.signal(number, self._ask_to_stop)
         looked = time.monotonic()
         while not self._asked_to_stop:
-            self._print_lines(wait_seconds=0.1)
+            self._print_lines(seconds=0.1)
             reason = self._dead_child()
             if reason is None and time.monotonic() - looked > LOOK_SECONDS:
                 looked = time.monotonic()
                 reason = is_sound()
             if reason is not None:
-                self._print_lines(wait_seconds=0.3)
+                self._print_lines(seconds=LAST_WORDS_SECONDS)
                 print(f"{reason}: stopping everything.", flush=True)
                 return 1
         return 0
@@ -74,13 +76,16 @@ class Supervisor:
             processes.send_to_group(child.pid, signal.SIGTERM)
         until = time.monotonic() + END_SECONDS
         while any(child.poll() is None for child in running) and time.monotonic() < until:
-            self._print_lines(wait_seconds=0.05)
+            self._print_lines(seconds=0.05)
         for name, child in self._children.items():
             # The group may outlive its leader.
             processes.send_to_group(child.pid, signal.SIGKILL)
             child.wait()
             self._note(name).unlink(missing_ok=True)
-        self._print_lines(wait_seconds=0.2)
+        for reader in self._readers:
+            reader.join(LAST_WORDS_SECONDS)
+        while not self._lines.empty():
+            self._print(self._lines.get())
 
     def _ask_to_stop(self, number: int, frame: object) -> None:
         """Only a flag: what a handler prints can collide with what it interrupted."""
@@ -105,7 +110,9 @@ class Supervisor:
         )
         self._children[name] = child
         processes.note(self._note(name), child.pid)
-        threading.Thread(target=self._read, args=(name, child, colour), daemon=True).start()
+        reader = threading.Thread(target=self._read, args=(name, child, colour), daemon=True)
+        self._readers.append(reader)
+        reader.start()
 
     def _note(self, name: str) -> Path:
         return self._folder / f"{name}.process.json"
@@ -115,14 +122,15 @@ class Supervisor:
         for line in child.stdout:
             self._lines.put(Message("line", line, datetime.now(), name, colour))
 
-    def _print_lines(self, *, wait_seconds: float) -> None:
-        """Print what has come; returns after a pause in which nothing came."""
-        while True:
+    def _print_lines(self, *, seconds: float) -> None:
+        """Print what comes within that time, however much they say, and return after it."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
             try:
-                message = self._lines.get(timeout=wait_seconds)
+                self._print(self._lines.get(timeout=left))
             except queue.Empty:
                 return
-            printer = self._printer if message.name in self._lasting else self._plain
-            printer.write(message)
-            if self._asked_to_stop and wait_seconds > 0.1:
-                return
+
+    def _print(self, message: Message) -> None:
+        printer = self._printer if message.name in self._lasting else self._plain
+        printer.write(message)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dev import processes
+from dev.supervisor import END_SECONDS
 from tests.environment import PROJECT
 from tests.eventually import eventually
 
@@ -124,3 +125,54 @@ def test_the_children_of_a_child_are_ended_too(tmp_path: Path, running: list[Run
 
     assert run.process.wait(15) == 0
     assert not grandchild.is_alive()
+
+
+TALKER = "talker=while :; do echo word; sleep 0.02; done"
+# Ends by SIGKILL alone, and talks on until then.
+STUBBORN = 'stubborn=trap "" TERM; while :; do echo word; sleep 0.02; done'
+
+
+def test_one_that_dies_ends_all_while_another_keeps_talking(
+    tmp_path: Path, running: list[Running]
+) -> None:
+    run = Running(tmp_path, TALKER, "relay=sleep 0.3; exit 3")
+    running.append(run)
+
+    assert run.process.wait(5) == 1
+    assert "relay ended with exit 3: stopping everything." in run.output
+
+
+def test_a_signal_is_heard_while_one_keeps_talking(tmp_path: Path, running: list[Running]) -> None:
+    run = Running(tmp_path, TALKER)
+    running.append(run)
+    eventually(lambda: "word" in run.output, what="the first line")
+
+    run.process.terminate()
+
+    assert run.process.wait(5) == 0
+
+
+def test_the_end_has_its_limit_for_one_that_talks_on(
+    tmp_path: Path, running: list[Running]
+) -> None:
+    run = Running(tmp_path, STUBBORN)
+    running.append(run)
+    eventually(lambda: "word" in run.output, what="the first line")
+    child = run.child("stubborn")
+
+    run.process.terminate()
+
+    assert run.process.wait(END_SECONDS + 4) == 0
+    assert not child.is_alive()
+
+
+def test_the_last_words_of_all_are_printed(tmp_path: Path, running: list[Running]) -> None:
+    last_words = 'trap "seq 20000; exit" TERM; echo up; while :; do sleep 0.1; done'
+    run = Running(tmp_path, f"steady={last_words}")
+    running.append(run)
+    eventually(lambda: "up" in run.output, what="the first line")
+
+    run.process.terminate()
+
+    assert run.process.wait(20) == 0
+    assert run.output.splitlines()[-1].endswith("20000")
