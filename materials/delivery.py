@@ -17,12 +17,14 @@ from django.db.models import F
 from django.utils import timezone
 
 from materials import holdups
+from materials.events import PUBLISHED, WITHDRAWN
 from materials.models import Material, Revision
 from materials.stations import (
     Looking,
     Station,
     arrival_station,
     failed_station,
+    forgotten_station,
     saved_station,
     sent_station,
     waiting_station,
@@ -108,9 +110,10 @@ def _journey(
     revision: Revision, records: _Records, asked: _Asked, *, newest: Mapping[str, int]
 ) -> Journey:
     message = records.messages.get(revision.event_id)
+    consumers = _consumers_of(_EVENT_TYPES[revision.kind])
     handled = [
         receipt["handled_at"]
-        for name in _consumer_names()
+        for name in consumers
         if (receipt := records.receipts.get((name, revision.event_id)))
     ]
     saved = saved_station(revision.happened_at)
@@ -127,7 +130,7 @@ def _journey(
         stations=[
             saved,
             sent,
-            *(_at(name, revision, records, asked, sent=sent) for name in _consumer_names()),
+            *(_at(name, revision, records, asked, sent=sent) for name in consumers),
         ],
         replaced_by=last if last > revision.number else None,
     )
@@ -150,12 +153,15 @@ def _at(
             now=asked.now,
             look=asked.look,
         )
+    if revision.event_id not in records.messages:
+        return forgotten_station(consumer)
     return waiting_station(consumer, sent=sent, now=asked.now, look=asked.look)
 
 
 def _read(event_ids: list[UUID]) -> _Records:
     messages = OutboxMessage.objects.filter(consumer="", event_id__in=event_ids)
-    letters = DeadLetter.objects.filter(consumer__in=_consumer_names(), event_id__in=event_ids)
+    known = [each.name for each in registry.consumers()]
+    letters = DeadLetter.objects.filter(consumer__in=known, event_id__in=event_ids)
     receipts: dict[tuple[str, UUID], dict[str, Any]] = {}
     failures: dict[tuple[str, UUID], dict[str, Any]] = {}
     for database, names in _consumers_by_database().items():
@@ -191,8 +197,12 @@ def _by_fact(rows: Iterable[Any]) -> dict[tuple[str, UUID], dict[str, Any]]:
     return {(row["consumer"], row["event_id"]): row for row in rows}
 
 
-def _consumer_names() -> list[str]:
-    names = [each.name for each in registry.consumers()]
+_EVENT_TYPES: dict[str, str] = {Revision.Kind.PUBLISHED: PUBLISHED, Revision.Kind.WITHDRAWN: WITHDRAWN}
+
+
+def _consumers_of(event_type: str) -> list[str]:
+    """The names of those that take it, in the order of the timeline."""
+    names = [each.name for each in registry.consumers() if each.takes(event_type)]
     known = [name for name in FIRST_SHOWN if name in names]
     return known + [name for name in names if name not in known]
 

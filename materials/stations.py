@@ -134,6 +134,12 @@ def waiting_station(consumer: str, *, sent: Station, now: datetime, look: Lookin
     return Station(name=consumer, state="waiting", title=title, says=says)
 
 
+def forgotten_station(consumer: str) -> Station:
+    """A consumer of whose answer no record is left, nor of the sending."""
+    says = _("It was sent long ago; the record of its arrival has been cleaned up.")
+    return Station(name=consumer, state="settled", title=_title(consumer), says=says)
+
+
 def _from_letter(
     consumer: str, letter: Mapping[str, Any], *, before: datetime, look: Looking
 ) -> Station:

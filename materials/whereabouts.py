@@ -27,8 +27,8 @@ def delivered(found: MaterialQuerySet, delivery: str) -> MaterialQuerySet:
     if delivery == "waiting":
         return found.filter(_are_waiting(), _waits())
     if delivery == "arrived":
-        return found.filter(_has_arrived(), ~_waits(), revision__gte=1)
-    return found.filter(_are_new_and_not_there(), ~_has_arrived(), ~_waits())
+        return found.filter(_has_arrived() | ~_is_kept(), ~_waits(), revision__gte=1)
+    return found.filter(_are_new_and_not_there(), _is_kept(), ~_has_arrived(), ~_waits())
 
 
 _LAST = {"material_id": OuterRef("material_id"), "revision": OuterRef("revision")}
@@ -50,6 +50,11 @@ def _is_dead() -> Exists:
 
 def _waits() -> Exists:
     return Exists(_WAITING.filter(**_LAST))
+
+
+def _is_kept() -> Exists:
+    """Its message has not been cleaned up, as happens long after it was sent."""
+    return Exists(OutboxMessage.objects.filter(**_LAST, consumer="").order_by())
 
 
 def _has_arrived() -> Exists:

@@ -53,6 +53,15 @@ class Consumer:
     newest_wins: bool = False  # an event is stale where a newer revision was applied
     describe: Describe | None = None
 
+    def takes(self, event_type: str) -> bool:
+        """Whether events of that type are routed to its queue.
+
+        As a topic exchange matches: `*` is one word, `#` any number of them
+        (https://www.rabbitmq.com/tutorials/tutorial-five-python).
+        """
+        words = event_type.split(".")
+        return any(_matches(pattern.split("."), words) for pattern in self.patterns)
+
 
 _consumers: dict[str, Consumer] = {}
 _event_types: dict[tuple[str, int], type[Any]] = {}
@@ -105,6 +114,15 @@ def event_types() -> Mapping[tuple[str, int], type[Any]]:
 
 # No dot: `catalog.retry` would have the retry queue of `catalog` for its own.
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+
+
+def _matches(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    if not pattern:
+        return not words
+    first, rest = pattern[0], pattern[1:]
+    if first == "#":
+        return any(_matches(rest, words[start:]) for start in range(len(words) + 1))
+    return bool(words) and first in ("*", words[0]) and _matches(rest, words[1:])
 
 
 def _can_bind(pattern: str) -> bool:

@@ -8,6 +8,7 @@ handled before it stopped. Where those do not reach back to the beginning, `sinc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from math import ceil
 from typing import Any
 
@@ -67,13 +68,14 @@ def paces(consumer: Consumer, spans: Sequence[tuple[timedelta, int]]) -> list[Pa
 
 
 def oldest_unhandled(consumer: Consumer) -> datetime | None:
-    """When the oldest fact was sent that this consumer has neither handled nor given up.
+    """When the oldest fact was sent that this consumer takes, and has not handled or given up.
 
-    Looked for among the latest MOST_SENT, in three queries; None where there is none.
+    Looked for among the latest MOST_SENT of all, in three queries; None where there is none.
     """
     facts = OutboxMessage.objects.filter(consumer="", state=OutboxMessage.State.SENT)
-    rows = facts.order_by("-pk").values_list("pk", "event_id", "sent_at")[:MOST_SENT]
-    sent = {event_id: at for _pk, event_id, at in rows if event_id is not None}
+    rows = facts.order_by("-pk").values_list("pk", "event_id", "sent_at", "type")[:MOST_SENT]
+    takes = cache(consumer.takes)  # of a few types
+    sent = {event_id: at for _pk, event_id, at, kind in rows if event_id and takes(kind)}
     if not sent:
         return None
     # Hundreds of ids in a statement cost more than to look for them again; newer ones do no harm.

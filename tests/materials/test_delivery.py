@@ -1,10 +1,11 @@
 """Where each revision is right now, as the history and its live fragment tell it."""
 
 import time
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -13,9 +14,13 @@ from django.utils.formats import date_format
 from materials import actions, holdups
 from materials.delivery import Journey, journeys
 from materials.models import Material, Revision
+from messaging import registry
 from messaging.broker.inspection import QueueDepth
+from messaging.broker.sessions import topology
 from messaging.models import InboxReceipt, OutboxMessage, Pause
 from messaging.operating import pauses
+from messaging.operating.pruning import Pruning
+from messaging.operating.receipt_pruning import prune_receipts
 from tests.materials.at_once import at_once
 from tests.materials.makers import draft, failure, letter, person, published, receipt, sent
 from tests.materials.test_editor_pages import EVERYTHING, text_of
@@ -135,6 +140,54 @@ def test_a_fact_whose_outbox_row_was_cleaned_up_counts_as_sent() -> None:
     receipt("article-107", 1, "audit")
 
     assert states() == ["settled"] * 4
+
+
+def test_a_fact_of_which_no_record_is_left_is_settled_and_says_so() -> None:
+    published()
+    sent("article-107", 1)
+    receipt("article-107", 1)
+    receipt("article-107", 1, "audit")
+    a_year_ago = timezone.now() - timedelta(days=365)
+    OutboxMessage.objects.update(created_at=a_year_ago, sent_at=a_year_ago)
+    InboxReceipt.objects.update(handled_at=a_year_ago)
+    clean_up(before=timezone.now() - timedelta(days=30))
+
+    way = journey()
+
+    assert [station.state for station in way.stations] == ["settled"] * 4
+    assert "has been cleaned up" in way.stations[2].says
+    assert way.is_settled
+    assert way.summary == "arrived"
+
+
+def clean_up(*, before: datetime) -> None:
+    """As `prune_delivery` does, with nothing in any queue."""
+    pruning = Pruning(before=before, using=DEFAULT_DB_ALIAS)
+    pruning.outbox()
+    empty = {name: QueueDepth(ready=0, consumers=1) for name in topology().queue_names()}
+    for consumer in registry.consumers():
+        prune_receipts(
+            pruning, consumer, topology=topology(), look=lambda: empty, now=timezone.now()
+        )
+    assert not InboxReceipt.objects.exists()
+
+
+def test_a_consumer_is_no_station_of_a_fact_that_it_does_not_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_withdrawals = replace(
+        registry.consumer("audit"), name="farewells", patterns=("*.withdrawn",)
+    )
+    monkeypatch.setitem(registry._consumers, "farewells", of_withdrawals)
+    published()
+    actions.withdraw("article-107", actor="ada")
+
+    stations = [[station.name for station in journey(number).stations] for number in (1, 2)]
+
+    assert stations == [
+        ["saved", "sent", "catalog", "audit"],
+        ["saved", "sent", "catalog", "audit", "farewells"],
+    ]
 
 
 @pytest.mark.parametrize(

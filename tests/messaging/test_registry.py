@@ -56,3 +56,26 @@ def test_a_sound_consumer_is_known_once() -> None:
     assert registry.consumers() == (sound,)
     with pytest.raises(ValueError, match="registered twice"):
         registry.register_consumer(replace(sound, patterns=("other.*",)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "taken"),
+    [
+        ("material.published", True),
+        ("material.withdrawn", False),
+        ("material.*", True),
+        ("*.published", True),
+        ("*", False),
+        ("*.*.*", False),
+        ("#", True),
+        ("material.#", True),
+        ("material.published.#", True),
+        ("#.published", True),
+        ("#.material.#.published.#", True),
+        ("material", False),
+        ("material.publish", False),
+        ("", False),
+    ],
+)
+def test_a_consumer_takes_what_its_patterns_match(pattern: str, taken: bool) -> None:
+    assert consumer("search", "other.*", pattern).takes("material.published") is taken

@@ -1,5 +1,6 @@
 """The queues' page: what waits, how fast it goes, what is wrong; pausing from it."""
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -145,6 +146,21 @@ def test_the_fact_that_waits_longest_is_found() -> None:
     )
 
     assert pace.oldest_unhandled(registry.consumer("catalog")) == at
+
+
+def test_a_fact_that_a_consumer_does_not_take_never_waits_for_it() -> None:
+    OutboxMessage.objects.create(
+        event_id=uuid4(),
+        type="material.published",
+        material_id="article-2",
+        revision=1,
+        body=b"{}",
+        state="sent",
+        sent_at=timezone.now(),
+    )
+    of_withdrawals = replace(registry.consumer("catalog"), patterns=("*.withdrawn",))
+
+    assert pace.oldest_unhandled(of_withdrawals) is None
 
 
 def test_each_problem_has_its_sentence_and_its_next_step_in_both_languages() -> None:
