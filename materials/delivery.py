@@ -197,7 +197,10 @@ def _by_fact(rows: Iterable[Any]) -> dict[tuple[str, UUID], dict[str, Any]]:
     return {(row["consumer"], row["event_id"]): row for row in rows}
 
 
-_EVENT_TYPES: dict[str, str] = {Revision.Kind.PUBLISHED: PUBLISHED, Revision.Kind.WITHDRAWN: WITHDRAWN}
+_EVENT_TYPES: dict[str, str] = {
+    Revision.Kind.PUBLISHED: PUBLISHED,
+    Revision.Kind.WITHDRAWN: WITHDRAWN,
+}
 
 
 def _consumers_of(event_type: str) -> list[str]:

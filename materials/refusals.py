@@ -23,7 +23,7 @@ class NothingChanged(ActionRefused):
 
 
 class NotPublished(ActionRefused):
-    """A draft, or a material that is withdrawn already, cannot be withdrawn."""
+    """It is not public: so it cannot be withdrawn, nor published where it is not to come back."""
 
 
 class NotScheduled(ActionRefused):

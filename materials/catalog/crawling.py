@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
 from materials.catalog.counting import count
-from materials.catalog.freshness import ask_before_reuse, date_by_catalog
+from materials.catalog.freshness import ask_before_reuse
 from materials.catalog.models import CatalogEntry
 from materials.catalog.reading import for_reading
 
@@ -85,7 +85,6 @@ def _xml(name: str, elements: Iterable[str]) -> HttpResponse:
         content_type="application/xml; charset=utf-8",
     )
     ask_before_reuse(response)
-    date_by_catalog(response)
     return response
 
 

@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import get_language, gettext
 
-from materials.catalog.freshness import ask_before_reuse, date_by_catalog
+from materials.catalog.freshness import ask_before_reuse
 from materials.catalog.models import CatalogEntry
 from materials.catalog.reading import for_reading
 from materials.catalog.selection import Selection
@@ -37,7 +37,6 @@ def show_feed(request: HttpRequest) -> HttpResponse:
     document = ElementTree.tostring(feed, encoding="utf-8", xml_declaration=True)
     response = HttpResponse(document, content_type="application/atom+xml; charset=utf-8")
     ask_before_reuse(response)
-    date_by_catalog(response)
     return response
 
 

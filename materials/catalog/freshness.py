@@ -1,8 +1,7 @@
 """What HTTP caches may keep of the catalog: everything, after asking whether it still holds."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from django.db.models import Max
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import patch_cache_control, patch_vary_headers
@@ -28,17 +27,10 @@ def ask_before_reuse_by_one_reader(response: HttpResponse, request: HttpRequest)
 
 
 def date_by_entry(response: HttpResponse, entry: CatalogEntry) -> None:
-    """Say since when the entry is as it is, once that cannot mislead any more."""
-    _date(response, entry.applied_at)
+    """Say since when the entry is as it is, once that cannot mislead any more.
 
-
-def date_by_catalog(response: HttpResponse) -> None:
-    """Say since when the whole catalog is as it is; a withdrawal counts as a change too."""
-    latest = CatalogEntry.objects.aggregate(latest=Max("applied_at"))["latest"]
-    if latest is not None:
-        _date(response, latest)
-
-
-def _date(response: HttpResponse, moment: datetime) -> None:
-    if timezone.now() - moment >= SETTLED_AFTER:
-        response["Last-Modified"] = http_date(int(moment.timestamp()))
+    There is no such date for pages of many entries: what was applied earlier may be committed
+    later, and would then be older than what a reader has. Their ETag tells a change.
+    """
+    if timezone.now() - entry.applied_at >= SETTLED_AFTER:
+        response["Last-Modified"] = http_date(int(entry.applied_at.timestamp()))

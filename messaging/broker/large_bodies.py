@@ -38,7 +38,7 @@ class Place:
 
 
 class LargeBodies:
-    """Files of a session, each given up when it is full and all that lay in it was taken."""
+    """Files of a session, each given up once all that lay in it was taken."""
 
     def __init__(self) -> None:
         # Held while a body is written: no descriptor is closed, and given to another, meanwhile.

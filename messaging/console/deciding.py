@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from django.contrib import messages
-from django.db import OperationalError
+from django.db import DEFAULT_DB_ALIAS, Error, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -28,7 +28,7 @@ from messaging.console.rights import require as require_right
 from messaging.errors import TransientError
 from messaging.letters import batches, dead_letters, redrives
 from messaging.letters.dead_letters import Answer
-from messaging.letters.pieces import PIECE_LETTERS, cut
+from messaging.letters.pieces import cut, pieces_of
 from messaging.letters.search import Selection
 from messaging.letters.standing import superseded
 from messaging.models import DeadLetter, DeadLetterQuerySet
@@ -83,8 +83,7 @@ class Scope:
     def pieces(self) -> Iterable[Sequence[int]]:
         if self.selection is not None:
             return cut(list(self.letters.order_by("pk").values_list("pk", "body_size")))
-        ids = self.ids
-        return (ids[start : start + PIECE_LETTERS] for start in range(0, len(ids), PIECE_LETTERS))
+        return pieces_of(self.ids, using=DEFAULT_DB_ALIAS)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -126,8 +125,12 @@ def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
     try:
         for piece in scope.pieces:
             answers += act(piece)
-    except TransientError as error:
+    except (TransientError, Error) as error:
+        if not answers and not isinstance(error, TransientError):
+            raise
         said = _("The database was too busy, and the rest of the letters stay as they were.")
+        if not isinstance(error, TransientError):
+            said = _("The database went away; look which of the rest were decided over.")
         messages.error(request, said if answers else str(error))
         if not answers:
             return HttpResponseRedirect(_back(request, scope))

@@ -24,9 +24,9 @@ def take_in(arrivals: Sequence[Arrival], *, using: str, again: bool = False) -> 
     """Keep these copies, in order of arrival, in one transaction; commits before it returns.
 
     Safe to repeat with the same copies, and beside other collectors. Locks letters in the
-    order of their ids. Raises nothing but database errors; then nothing was kept, unless the
-    connection was lost over the commit: repeat it with `again`, which takes no copy that was
-    kept for another one.
+    order of their ids. Raises nothing but database errors and TransientError; then nothing was
+    kept, unless the connection was lost over the commit: repeat it with `again`, which takes no
+    copy that was kept for another one.
     """
     copies = explain(arrivals)
     with transaction.atomic(using=using):

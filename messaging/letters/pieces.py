@@ -4,7 +4,7 @@ All letters are walked through by id, a stretch at a time, and those that are me
 each: so no single question takes longer the more letters there are, whatever is searched for.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from messaging.models import DeadLetter, DeadLetterQuerySet
@@ -54,6 +54,13 @@ def cut(letters: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
         size += body_size
     if piece:
         yield piece
+
+
+def pieces_of(ids: Sequence[int], *, using: str) -> Iterator[list[int]]:
+    """These ids, in their order, in pieces; one that is no letter's is among them."""
+    letters = DeadLetter.objects.using(using).filter(pk__in=ids)
+    sizes = dict(letters.order_by().values_list("pk", "body_size"))
+    return cut((letter_id, sizes.get(letter_id, 0)) for letter_id in ids)
 
 
 def pieces(letters: DeadLetterQuerySet, *, newest: int) -> Iterator[list[int]]:

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from messaging.errors import TransientError
 from messaging.letters import batches
 from messaging.letters.dead_letters import Answer
-from messaging.letters.pieces import PIECE_LETTERS, newest_letter, pieces
+from messaging.letters.pieces import newest_letter, pieces, pieces_of
 from messaging.letters.search import Selection
 from messaging.models import OperatorBatch
 from messaging.operating.decision_log import Operator
@@ -44,8 +44,7 @@ class Deciding:
 
     def over_each(self, ids: Sequence[int]) -> int:
         """Decide over these letters, a refusal of one not stopping the rest; the exit code."""
-        some = (ids[start : start + PIECE_LETTERS] for start in range(0, len(ids), PIECE_LETTERS))
-        return self._decide(some, batch=None)
+        return self._decide(pieces_of(ids, using=DEFAULT_DB_ALIAS), batch=None)
 
     def over_all(
         self, wanted: Selection, *, only_superseded: bool, force: bool, confirmed: bool

@@ -22,9 +22,10 @@ def run_to_exit(
 ) -> None:
     """Run the work under signals and leave with its exit code.
 
-    With `once` it is work with an end, and exit code 1 where a stop leaves off in its middle.
-    First waits for the database, if the work needs one, and looks whether it is migrated. A
-    configuration fault ends with one line on standard error and exit code 3.
+    With `once` it is work with an end: what a stop finds in the middle of a step that does not
+    end is left there, with exit code 1. First waits for the database, if the work needs one, and
+    looks whether it is migrated. A configuration fault ends with one line on standard error and
+    exit code 3.
     """
     try:
         with Lifetime(one_shot=once) as lifetime, what_is_loaded_left_alone():

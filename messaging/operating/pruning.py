@@ -8,10 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, Model, QuerySet
 
 from messaging.models import (
@@ -30,6 +31,9 @@ from messaging.storing.patient_transactions import in_one_transaction
 ROWS_AT_ONCE = 1000
 LETTERS_AT_ONCE = 100
 SHORTEST_PAUSE_SECONDS = 0.02
+# After the last of its three retries a copy has waited three delays; four, and a margin.
+RETRIES = 4
+MARGIN = timedelta(hours=1)
 _FEW = ROWS_AT_ONCE // 4  # of one kind among the rows of a step
 _WINDOW = 10_000
 _HISTORY: tuple[type[Model], ...] = (OperatorDecision, Death, Correction)
@@ -125,10 +129,14 @@ class Pruning:
             rest = sent.exclude(letter_id__in=list(busy.values_list("pk", flat=True)))
             self.step("outbox rows", rest)
 
-    def failed_attempts(self, consumer: Consumer) -> None:
-        """Attempts at events that have no letter (any more)."""
+    def failed_attempts(self, consumer: Consumer, *, now: datetime) -> None:
+        """Attempts at events that have no letter (any more), nor a copy that waits to be retried.
+
+        They are an event's budget, which is not to begin anew.
+        """
+        before = min(self.before, retries_ended(now))
         attempts = FailedAttempt.objects.using(consumer.database).filter(consumer=consumer.name)
-        for ids in older(attempts, "failed_at", self.before):
+        for ids in older(attempts, "failed_at", before):
             piece = attempts.filter(pk__in=ids)
             events = list(piece.values_list("event_id", flat=True).distinct())
             told = self.letters_of(consumer).event_ids_among(events)
@@ -165,6 +173,12 @@ class Pruning:
         work = partial(delete or _delete, rows)
         self.pruned.rows[kind] += in_one_transaction(work, using=rows.db)
         time.sleep(max(SHORTEST_PAUSE_SECONDS, time.monotonic() - started))
+
+
+def retries_ended(now: datetime) -> datetime:
+    """What failed before this moment waits in no retry queue any longer."""
+    retry_delay = timedelta(milliseconds=settings.DELIVERY_RETRY_DELAY_MS)
+    return now - RETRIES * retry_delay - MARGIN
 
 
 def older(rows: "QuerySet[Any, Any]", at: str, before: datetime) -> Iterator[list[int]]:

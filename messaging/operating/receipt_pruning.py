@@ -5,19 +5,13 @@ A receipt is what makes a repetition harmless. One that is deleted while a copy 
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
-
-from django.conf import settings
+from datetime import datetime
 
 from messaging.broker.inspection import QueueDepth
 from messaging.broker.topology import Topology
 from messaging.models import InboxReceipt, OutboxMessage
-from messaging.operating.pruning import Pruning, older
+from messaging.operating.pruning import Pruning, older, retries_ended
 from messaging.registry import Consumer
-
-# After the last of its three retries a copy has waited three delays; four, and a margin.
-RETRIES = 4
-MARGIN = timedelta(hours=1)
 
 Depths = Mapping[str, QueueDepth | None]
 Look = Callable[[], Depths | None]
@@ -80,8 +74,7 @@ def _copies_may_wait(consumer: Consumer, topology: Topology, depths: Depths | No
 
 def _oldest_copy(pruning: Pruning, consumer: Consumer, *, now: datetime) -> tuple[datetime, str]:
     """Nothing younger may go; and what it is that still needs it, if it is not the age asked."""
-    retry_delay = timedelta(milliseconds=settings.DELIVERY_RETRY_DELAY_MS)
-    bounds = [(pruning.before, ""), (now - RETRIES * retry_delay - MARGIN, "a retry may wait")]
+    bounds = [(pruning.before, ""), (retries_ended(now), "a retry may wait")]
     letters = pruning.letters_of(consumer).may_come_back().order_by("first_died_at")
     if letter := letters.values_list("first_died_at", "pk").first():
         bounds.append((letter[0], f"letter {letter[1]} is not resolved"))

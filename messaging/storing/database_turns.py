@@ -9,7 +9,13 @@ import structlog
 from django.db import Error, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from messaging.errors import ConfigurationError, DeliveryError, OutageError, PermanentError
+from messaging.errors import (
+    ConfigurationError,
+    DeliveryError,
+    OutageError,
+    PermanentError,
+    TransientError,
+)
 from messaging.running.process import Backoff, Lifetime
 from messaging.storing import schema
 from messaging.storing.database_errors import (
@@ -101,7 +107,7 @@ class DatabaseTurns:
             try:
                 with self.turn():
                     return work()
-            except (Error, OutageError) as error:
+            except (Error, OutageError, TransientError) as error:
                 kind = kind_of(error)
                 if issubclass(kind, ConfigurationError) and transient_tries is None:
                     # Nothing is lacking, and the statement is ours: waiting cannot mend it.

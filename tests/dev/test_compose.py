@@ -163,6 +163,7 @@ def test_all_ports_are_on_the_loopback_interface() -> None:
 
 
 def test_every_command_runs_and_every_health_check_tells(compose: Compose) -> None:
+    assert compose.check_health("batches").returncode != 0, "nothing is migrated yet"
     migrate = compose.start("migrate")
     assert migrate.wait(60) == 0, migrate.report()
     assert compose.check_health("relay").returncode != 0, "nothing is declared yet"

@@ -55,7 +55,7 @@ class Command(BaseCommand):
             pruning.letters()
             pruning.outbox()
             for consumer in registry.consumers():
-                pruning.failed_attempts(consumer)
+                pruning.failed_attempts(consumer, now=now)
                 prune_receipts(pruning, consumer, topology=topology(), look=_depths, now=now)
             pruning.batches()
             if lifetime.stopping:

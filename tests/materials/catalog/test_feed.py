@@ -95,12 +95,11 @@ def test_a_feed_that_has_not_changed_is_not_sent_again(client: Client) -> None:
     first = client.get("/feed.atom")
 
     by_tag = client.get("/feed.atom", headers={"If-None-Match": first["ETag"]})
-    by_date = client.get("/feed.atom", headers={"If-Modified-Since": first["Last-Modified"]})
     project(withdrawn("b", 2))
     CatalogEntry.objects.filter(pk="b").update(applied_at=NOON)
-    after = client.get("/feed.atom", headers={"If-Modified-Since": first["Last-Modified"]})
+    after = client.get("/feed.atom", headers={"If-None-Match": first["ETag"]})
 
-    assert (by_tag.status_code, by_date.status_code, after.status_code) == (304, 304, 200)
+    assert (by_tag.status_code, after.status_code) == (304, 200)
 
 
 def test_pages_tell_feed_readers_where_it_is(client: Client) -> None:

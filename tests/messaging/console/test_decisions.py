@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 from django.contrib.messages import get_messages
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import Client
 from pytest_django import Settings
 
+from messaging.errors import TransientError
+from messaging.letters import dead_letters, pieces
 from messaging.models import (
     Correction,
     DeadLetter,
@@ -389,3 +391,33 @@ def test_a_simulated_failure_is_told_beside_what_would_happen(
     DeadLetter.objects.update(reason="TimeoutError")
     settings.SIMULATE_TEMPORARY = frozenset()
     assert not any("SIMULATE_TEMPORARY" in page().content.decode() for page in pages)
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (TransientError("busy"), "The database was too busy"),
+        (OperationalError("gone"), "The database went away"),
+    ],
+)
+def test_a_decision_that_breaks_off_tells_what_was_done_before(
+    sign_in: SignIn, monkeypatch: pytest.MonkeyPatch, error: Exception, says: str
+) -> None:
+    monkeypatch.setattr(pieces, "PIECE_LETTERS", 1)
+    letters = [died(facts.published(f"article-{number}")) for number in range(2)]
+    discard = dead_letters.discard
+
+    def break_off(ids: list[int], **of_decision: Any) -> list[dead_letters.Answer]:
+        if letters[1].pk in ids:
+            raise error
+        return discard(ids, **of_decision)
+
+    monkeypatch.setattr(dead_letters, "discard", break_off)
+
+    answer = sign_in(*ALL_RIGHTS).post(
+        decision_url("discard", *(letter.pk for letter in letters)), {"note": "old"}
+    )
+
+    assert answer.status_code == 302
+    assert says in said(answer)
+    assert f"Letter {letters[0].pk}: Discarded." in said(answer)

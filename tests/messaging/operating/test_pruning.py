@@ -177,6 +177,28 @@ def test_failed_attempts_go_unless_a_letter_is_about_their_event() -> None:
 
 
 @one_transaction
+def test_the_budget_of_a_fact_that_may_wait_to_be_retried_stays(settings: Any) -> None:
+    settings.DELIVERY_RETRY_DELAY_MS = 49 * 24 * 3600 * 1000
+    fact = published()
+    FailedAttempt.objects.create(
+        consumer="catalog",
+        event_id=fact.event_id,
+        material_id=fact.material_id,
+        revision=1,
+        type=fact.type,
+        attempt=0,
+        transient=True,
+        error_class="X",
+    )
+    FailedAttempt.objects.update(failed_at=NOW - timedelta(days=40))
+
+    said = Said()
+
+    assert "nothing deleted" in said.out
+    assert FailedAttempt.objects.count() == 1
+
+
+@one_transaction
 def test_receipts_of_long_ago_go_and_the_audit_stays() -> None:
     handled(published("article-1"), published("article-2"))
     handled(published("article-3"), at=NOW)

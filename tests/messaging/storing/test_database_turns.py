@@ -9,7 +9,7 @@ from django.db import IntegrityError, OperationalError
 from django.db.utils import ConnectionHandler
 from pytest_django import DjangoDbBlocker
 
-from messaging.errors import OutageError
+from messaging.errors import OutageError, TransientError
 from messaging.running.process import Lifetime
 from messaging.storing import database_turns
 from messaging.storing.database_turns import DatabaseTurns, what_holds_it_up
@@ -79,3 +79,21 @@ def _from(error: Exception, cause: Exception) -> Exception:
 )
 def test_the_log_tells_a_busy_database_from_one_that_is_away(error: Exception, said: str) -> None:
     assert what_holds_it_up(error) == said
+
+
+def test_what_asks_to_be_done_again_is_and_after_so_many_tries_is_raised(
+    connections: ConnectionHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def vanish() -> None:
+        tries.append(1)
+        raise TransientError("letters vanish")
+
+    with Lifetime(catch_signals=False) as lifetime:
+        turns = DatabaseTurns("default", lifetime)
+        monkeypatch.setattr(turns, "wait_for_return", lambda error, still_wanted: None)
+        with pytest.raises(TransientError):
+            turns.insist(vanish, still_wanted=lambda: True, transient_tries=3)
+
+    assert len(tries) == 3
