@@ -12,12 +12,15 @@ from django.contrib.admin.apps import AdminConfig
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
 View = TypeVar("View", bound=Callable[..., Any])
 
 
 class GuardedAdminSite(AdminSite):
     """Django sends everybody without the right to a second login; ours says no to the known."""
+
+    index_title = _("Delivery and admin")
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:
         guarded = super().admin_view(view, cacheable)
@@ -34,6 +37,16 @@ class GuardedAdminSite(AdminSite):
             return guarded(request, *args, **kwargs)
 
         return cast(View, door)
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Each list under the heading of its own page, where its records are called otherwise."""
+        apps = super().get_app_list(request, app_label)
+        for app in apps:
+            for listed in app["models"]:
+                heading = getattr(self._registry[listed["model"]], "heading", "")
+                listed["name"] = str(heading or listed["name"])
+            app["models"].sort(key=lambda listed: listed["name"])
+        return apps
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -31,6 +31,7 @@ HISTORY_LINES_AT_ONCE = 500
 
 class OutboxMessageAdmin(ConsoleList, PayloadAdmin):
     where = here = "outbox"
+    heading = _("Outbox")
     list_display = (
         "id",
         "of_fact",

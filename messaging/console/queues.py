@@ -15,23 +15,20 @@ from django.views.decorators.http import require_http_methods
 
 from messaging import registry
 from messaging.broker.sessions import topology
-from messaging.console.broker_look import BrokerLook, look
+from messaging.console.broker_look import BrokerLook
 from messaging.console.pace_charts import KEPT_SECONDS, PaceChart, pace_charts
 from messaging.console.remedies import advise
 from messaging.console.rights import PAUSE, VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
+from messaging.console.unhealthy import look_around
 from messaging.errors import TransientError
 from messaging.letters.search import as_moment
-from messaging.models import DeadLetter, Pause, RelayLease
+from messaging.models import Pause, RelayLease
 from messaging.operating import pauses
 from messaging.operating.pace import MOST_RECEIPTS, REACH, oldest_unhandled
-from messaging.operating.problems import Kind, Problem
-from messaging.operating.status import problems_of
-from messaging.operating.tallies import read_outbox
 from messaging.read_only_admin import ReadOnlyAdmin
 
 PAGE = "admin:messaging_pause_changelist"
-MOST_LETTERS = 10_000
 LONGEST_REASON = 500
 PAUSE_MINUTES = (15, 60, 480)
 
@@ -147,24 +144,17 @@ def _end(request: HttpRequest) -> datetime | None:
 
 
 def _show(request: HttpRequest) -> HttpResponse:
-    broker = look()
-    outbox = read_outbox()
-    paused = pauses.active()
-    letters = DeadLetter.objects.open().order_by()[:MOST_LETTERS].count()
-    problems = problems_of(outbox, letters=letters, paused=paused, depths=broker.queues)
-    if broker.problem:
-        problems.append(Problem(Kind.BROKER, said=broker.problem))
-    by_target = {each.target: each for each in paused}
+    health = look_around()
+    by_target = {each.target: each for each in health.paused}
     context: dict[str, Any] = {
         "opts": Pause._meta,
-        "broker": broker,
-        "problems": [advise(problem) for problem in problems],
-        "queues": _queue_rows(broker),
-        "outbox": outbox,
-        "oldest": _age_said(outbox.oldest_pending_seconds),
+        "broker": health.broker,
+        "problems": [advise(problem) for problem in health.problems],
+        "queues": _queue_rows(health.broker),
+        "outbox": health.outbox,
+        "oldest": _age_said(health.outbox.oldest_pending_seconds),
         "leases": RelayLease.objects.all(),
         "now": timezone.now(),
-        "letters": letters,
         "targets": [
             TargetRow(name, name == pauses.RELAY, by_target.get(name)) for name in pauses.targets()
         ],

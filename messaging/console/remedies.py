@@ -64,11 +64,13 @@ _ADVICE: dict[Kind, Callable[[dict[str, Any]], Advice]] = {
     ),
     Kind.PAUSED: lambda named: Advice(
         _("%(target)s: paused by %(operator)s since %(since)s: %(reason)s") % named,
-        _("Resume it below once its reason is gone."),
+        _("Resume it once its reason is gone."),
+        reverse("admin:messaging_pause_changelist") + "#pausing",
     ),
     Kind.PAUSED_UNTIL: lambda named: Advice(
         _("%(target)s: paused by %(operator)s since %(since)s until %(until)s: %(reason)s") % named,
-        _("It goes on by itself then, or resume it below."),
+        _("It goes on by itself then, or resume it now."),
+        reverse("admin:messaging_pause_changelist") + "#pausing",
     ),
     Kind.QUEUE_MISSING: lambda named: Advice(
         _("The queue %(name)s is missing.") % named,
