@@ -13,7 +13,7 @@ from messaging.operating.pace import Pace, Spell, paces
 from messaging.registry import Consumer
 
 WIDTH, BAR_HEIGHT, LINE_HEIGHT = 520, 64, 96
-_LABEL_HEIGHT = 13.0
+_LABEL_HEIGHT = 17.0  # of letters of 12: lines that touch cannot be told apart
 # Thousands of receipts are read for the charts: several looks at the page share them.
 KEPT_SECONDS = 10
 
