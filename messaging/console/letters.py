@@ -35,7 +35,7 @@ from messaging.letters import batches
 from messaging.letters.search import ALL, SEARCHED, Selection
 from messaging.letters.standing import with_standing
 from messaging.models import DeadLetter
-from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin
+from messaging.read_only_admin import CappedPaginator, ReadOnlyAdmin, as_row_id
 from messaging.running.inert_text import inert
 
 # Where a request keeps the selection that its search comes down to, and what it has found.
@@ -123,13 +123,19 @@ class LetterAdmin(ReadOnlyAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
+        verbs = [verb for verb in batches.VERBS if f"{verb}_chosen" in self.get_actions(request)]
+        if request.POST.get("select_across") == "1":
+            # None of them need be ticked, which Django asks for.
+            number = as_row_id(request.POST.get("index", ""))
+            if number is not None and number < len(verbs):
+                return _to_decision(request, verbs[number], DeadLetter.objects.none())
         matching = {name: request.GET[name] for name in FIELDS if request.GET.get(name)}
         wanted = selection_of(matching, search_payload=request.user.has_perm(VIEW_PAYLOAD))
         context = {
             **page(request, gettext("Dead letters")),
             "broker": look(),
             "matching": urlencode({"all": 1, **matching}),
-            "offers": _offered(request),
+            "verbs": verbs,
             "filtered": bool(matching),
         }
         try:

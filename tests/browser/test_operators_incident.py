@@ -90,11 +90,11 @@ def see_the_alarm(page: Page, found: list[str]) -> None:
 
 
 def understand_a_letter(page: Page, found: list[str]) -> None:
-    expect(page.get_by_text(f"All {MANY + 2} that match")).to_be_visible()
+    expect(page.get_by_text(f"{MANY + 2} letters match.")).to_be_visible()
     found += faults_everywhere(page)
     page.locator("#searchbar").fill("article-108")
     page.locator("#searchbar").press("Enter")
-    expect(page.get_by_text("All 2 that match")).to_be_visible()
+    expect(page.get_by_text("2 letters match.")).to_be_visible()
 
     page.get_by_role("link", name="material.published article-108 r2").click()
 
@@ -126,7 +126,8 @@ def settle_one(page: Page, site: House) -> None:
 
 def requeue_the_many(page: Page, found: list[str]) -> None:
     page.goto(f"{LIST}?reason=SimulatedTransientError&q=article-107")
-    page.get_by_role("link", name="Requeue…").click()
+    page.get_by_label("Decide over").select_option(label=f"all {MANY} that match")
+    page.get_by_role("button", name="Requeue…").click()
     found += faults_everywhere(page)
 
     page.get_by_role("button", name=f"Requeue {MANY} letters").click()
@@ -154,8 +155,7 @@ def discard_the_rest(page: Page, found: list[str]) -> None:
     expect(page.get_by_role("row").filter(has_text="article-108")).to_have_count(0)
     for name in ("MalformedEvent", "UnsupportedEvent"):
         page.get_by_role("row").filter(has_text=name).get_by_role("checkbox").check()
-    page.locator("select[name=action]").select_option(label="Discard the chosen letters …")
-    page.get_by_role("button", name="Go").click()
+    page.get_by_role("button", name="Discard…").click()
     page.get_by_role("button", name="Discard 2 letters").click()
     expect(page.get_by_role("button", name="Discard 2 letters")).to_be_visible()  # a reason first
     page.get_by_label("Why (kept with the decision)").fill("a test of the sender's")

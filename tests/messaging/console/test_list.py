@@ -215,6 +215,35 @@ def test_chosen_letters_go_to_the_page_that_asks_and_the_filters_go_along(sign_i
     assert DeadLetter.objects.get().state == "requeued"
 
 
+def test_all_that_match_need_not_be_ticked(sign_in: SignIn) -> None:
+    client = sign_in(*ALL_RIGHTS)
+    died(facts.published())
+    page = client.get(f"{LIST}?consumer=catalog").content.decode()
+    assert "1 letter matches." in page
+    assert '<option value="1">the one that matches</option>' in page
+
+    asked = client.post(
+        f"{LIST}?consumer=catalog",
+        {"action": ["requeue_chosen", "discard_chosen"], "index": "1", "select_across": "1"},
+    )
+
+    where = urlsplit(asked["Location"])
+    assert where.path == f"{LIST}discard/"
+    assert parse_qs(where.query) == {"all": ["1"], "consumer": ["catalog"]}
+    looking = sign_in("view_deadletter")
+    refused = looking.post(LIST, {"action": "discard_chosen", "index": "0", "select_across": "1"})
+    assert "discard/" not in refused.get("Location", "")
+    assert DeadLetter.objects.get().state == "open"
+
+
+def test_how_many_wait_is_said_above_them(sign_in: SignIn) -> None:
+    client = sign_in("view_deadletter")
+    for number in range(3):
+        died(facts.published(f"article-{number}"))
+
+    assert "3 letters wait for a decision." in client.get(LIST).content.decode()
+
+
 def test_all_that_match_are_decided_over_and_no_others(sign_in: SignIn) -> None:
     client = sign_in(*ALL_RIGHTS)
     for revision in range(1, 4):
@@ -266,7 +295,7 @@ def test_a_list_offers_what_can_be_decided_over_its_letters(sign_in: SignIn) -> 
     def offered(state: str) -> list[str]:
         page = client.get(LIST, {"state": state}).content.decode()
         chosen = [verb for verb in verbs if f'value="{verb}_chosen"' in page]
-        assert chosen == [verb for verb in verbs if f"{LIST}{verb}/?" in page]
+        assert chosen == [verb for verb in verbs if f">{verb.capitalize()}…</button>" in page]
         return chosen
 
     assert {state: offered(state) for state in states} == {
