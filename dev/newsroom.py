@@ -5,8 +5,10 @@ No broker is needed: the records of delivery are written as its processes would 
 `fill` after django.setup(), on an empty, migrated database.
 """
 
+import json
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 from django.contrib.auth.models import Group, User
 from django.db import DEFAULT_DB_ALIAS
@@ -108,6 +110,7 @@ def _travel() -> None:
                     handled_at=sent_at + timedelta(milliseconds=63)
                 )
     _fail(RETRYING, TransientError("The row is locked."), times=2)
+    inbox.handle(registry.consumer("catalog"), [_twin(_newest_event(DEAD))])
     _fail(DEAD, FactConflict("Revision 2 is another fact already."), times=1)
     _bury("catalog", _newest_event(DEAD).body, reason="FactConflict", attempt=0)
     _fail(EXHAUSTED, TimeoutError("The search index did not answer within 2 s."), times=4)
@@ -148,7 +151,9 @@ def _grow_old() -> None:
         ago = timedelta(hours=7 * age, minutes=13 * age % 60, seconds=29 * age % 60)
         fact = {"event_id": revision.event_id}
         Revision.objects.filter(**fact).update(happened_at=F("happened_at") - ago)
-        OutboxMessage.objects.filter(**fact).update(sent_at=F("sent_at") - ago)
+        OutboxMessage.objects.filter(**fact).update(
+            created_at=F("created_at") - ago, sent_at=F("sent_at") - ago
+        )
         InboxReceipt.objects.filter(**fact).update(handled_at=F("handled_at") - ago)
         CatalogEntry.objects.filter(
             material_id=revision.material_id, revision=revision.number
@@ -166,3 +171,11 @@ def _newest_event(material_id: str) -> Event:
     newest = Revision.objects.filter(material__material_id=material_id).latest("number")
     message = OutboxMessage.objects.get(event_id=newest.event_id)
     return decode(bytes(message.body), registry.event_types())
+
+
+def _twin(event: Event) -> Event:
+    """Another fact of the same revision, as of a producer whose database was put back."""
+    document = json.loads(event.body)
+    document["eventId"] = str(uuid4())
+    document["data"]["summary"] = "What a newsroom of six needs to know of its one file."
+    return decode(json.dumps(document).encode(), registry.event_types())
