@@ -61,6 +61,7 @@ PAGES = (
         full=True,
     ),
     Picture("editor-schedule", "/editor/article-114/schedule/", who="ada"),
+    Picture("operator-front", "/admin/", who="olga", full=True),
     Picture("operator-letters", "/admin/messaging/deadletter/", who="olga"),
     Picture("operator-letter", "/admin/messaging/deadletter/2/change/", who="olga", full=True),
     Picture(
