@@ -62,12 +62,16 @@ def _sqlite(url: str, *, name: str, root: Path) -> dict[str, Any]:
     path = root / _decode(rest[1:], name=name)
     if path.name == ":memory:":
         raise SettingError(name, "must name a file: the processes share one database")
-    if path.is_dir():
-        raise SettingError(name, "names a folder, not a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingError(name, f"names a folder that cannot be made: {error.strerror}") from error
+    try:
+        is_folder = path.is_dir()
+    except OSError as error:
+        raise SettingError(name, f"names a file that cannot be: {error.strerror}") from error
+    if is_folder:
+        raise SettingError(name, "names a folder, not a file")
     return {
         "ENGINE": "catalogsite.sqlite3",
         "NAME": str(path),
@@ -120,6 +124,8 @@ def _check_parts(url: str, *, name: str) -> None:
         )
     for part in (userinfo, location, path):
         _decode(part, name=name)
+    if "/" in path and not path.startswith("/"):
+        raise SettingError(name, "has a '/' in the name of its database: write %2F")
     host_and_port = r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._%-]*)(:(?!0+$)[0-9]{1,5})?"
     if not all(re.fullmatch(host_and_port, host) for host in location.split(",")):
         raise SettingError(

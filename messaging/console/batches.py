@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 from messaging.console.deciding import BATCH_URL, LONGEST_NOTE
 from messaging.console.filters import described
 from messaging.console.lists import ConsoleList
+from messaging.console.posted import posted_text
 from messaging.console.rights import VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
 from messaging.errors import TransientError
@@ -98,7 +99,7 @@ def cancel_batch(request: HttpRequest, batch_id: int) -> HttpResponse:
         return HttpResponseRedirect(reverse(BATCH_URL, args=[batch.pk]))
     require(request, batches.RIGHTS.get(batch.action, VIEW))
     try:
-        note = request.POST.get("note", "").strip()[:LONGEST_NOTE]
+        note = posted_text(request, "note")[:LONGEST_NOTE]
         if batches.cancel(batch.pk, operator=operator_of(request), note=note):
             messages.success(request, gettext("Cancelled. What is done stays done."))
         else:

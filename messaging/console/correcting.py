@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from messaging.console import payload, stories
 from messaging.console.letter_page import find_letter
+from messaging.console.posted import posted_text
 from messaging.console.rights import (
     CORRECT,
     REQUEUE,
@@ -72,7 +73,7 @@ def correct_letter(request: HttpRequest, letter_id: int) -> HttpResponse:
         return _editor(request, letter, text, laid_out=laid_out is not None)
     # A form sends its lines with CRLF, whatever they had before.
     text = request.POST.get("body", "").replace("\r\n", "\n")
-    note = request.POST.get("note", "").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()[:2000]
+    note = posted_text(request, "note")[:2000]
     body = text.encode("utf-8", "surrogatepass")
     faults = corrections.problems(letter, body)
     if not faults and corrections.says_the_same(before, body):

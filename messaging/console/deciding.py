@@ -23,6 +23,7 @@ from django.views.decorators.http import require_http_methods
 from messaging import outbox
 from messaging.console import stories
 from messaging.console.filters import FIELDS, described, selection_of
+from messaging.console.posted import posted_text
 from messaging.console.rights import VIEW, VIEW_PAYLOAD, needs, operator_of, page
 from messaging.console.rights import require as require_right
 from messaging.errors import TransientError
@@ -108,7 +109,7 @@ def search_took_too_long() -> str:
 
 
 def _answer(request: HttpRequest, verb: str, scope: Scope) -> HttpResponse:
-    note = request.POST.get("note", "").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
+    note = posted_text(request, "note")
     if verb == "discard" and not note:
         return _ask(request, verb, scope, fault=_("Say why these letters are discarded."))
     if len(note) > LONGEST_NOTE:
@@ -186,7 +187,7 @@ _DONE: dict[str, Callable[[int], str]] = {
 
 
 def _scope(request: HttpRequest, verb: str) -> Scope:
-    if request.GET.get("all"):
+    if request.GET.get("all") == "1":
         params = {name: request.GET.get(name, "") for name in FIELDS}
         may_search = request.user.has_perm(VIEW_PAYLOAD)
         wanted = selection_of(params, search_payload=may_search)
@@ -236,7 +237,7 @@ def _ask(request: HttpRequest, verb: str, scope: Scope, *, fault: str = "") -> H
         "all": scope.selection is not None,
         "is_large": scope.is_large,
         "fault": fault,
-        "note": request.POST.get("note", ""),
+        "note": posted_text(request, "note"),
         "back": _back(request, scope),
         "longest_note": LONGEST_NOTE,
     }

@@ -17,6 +17,7 @@ from messaging import registry
 from messaging.broker.sessions import topology
 from messaging.console.broker_look import BrokerLook
 from messaging.console.pace_charts import KEPT_SECONDS, PaceChart, pace_charts
+from messaging.console.posted import posted_text
 from messaging.console.remedies import advise
 from messaging.console.rights import PAUSE, VIEW, needs, operator_of, page, require
 from messaging.console.spans import span
@@ -90,8 +91,8 @@ def pause_target(request: HttpRequest) -> HttpResponse:
     """
     if request.method != "POST":
         return HttpResponseRedirect(reverse(PAGE))
-    target = request.POST.get("target", "")
-    reason = request.POST.get("reason", "").replace("\0", "\N{REPLACEMENT CHARACTER}").strip()
+    target = posted_text(request, "target")
+    reason = posted_text(request, "reason")
     until = _end(request)
     if target not in pauses.targets():
         messages.error(request, _("There is nothing of that name to pause."))
@@ -116,7 +117,7 @@ def resume_target(request: HttpRequest) -> HttpResponse:
     """End the pause of one target."""
     if request.method != "POST":
         return HttpResponseRedirect(reverse(PAGE))
-    target = request.POST.get("target", "")
+    target = posted_text(request, "target")
     try:
         was_paused = pauses.resume(target, operator=operator_of(request))
     except TransientError as error:
@@ -132,9 +133,9 @@ def resume_target(request: HttpRequest) -> HttpResponse:
 def _end(request: HttpRequest) -> datetime | None:
     """None for an open end; a moment of the past where it cannot be read."""
     unreadable = timezone.now() - timedelta(days=1)
-    if text := request.POST.get("until", "").strip():
+    if text := posted_text(request, "until"):
         return as_moment(text) or unreadable
-    minutes = request.POST.get("minutes", "")
+    minutes = posted_text(request, "minutes")
     if not minutes:
         return None
     known = {str(each): each for each in PAUSE_MINUTES}

@@ -51,6 +51,11 @@ class AtHand:
         parked = row is not None and row.state == OutboxMessage.State.FAILED
         return letter.state == State.REQUEUED and parked
 
+    def is_waiting(self, letter: DeadLetter) -> bool:
+        """Whether its redrive is yet to be sent, so that it cannot have got lost on its way."""
+        row = self._waiting.get(letter.pk)
+        return row is not None and row.state == OutboxMessage.State.PENDING
+
     def why_settled(self, letter: DeadLetter) -> str:
         """Why nothing can be decided over it as it stands: by whom and when it was settled."""
         line = _last_decision(letter, using=self._using)

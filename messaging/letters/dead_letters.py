@@ -43,9 +43,10 @@ def requeue(
 
     Refused, each with its reason: what is not open and, unless `even_in_vain`, what would die
     again at once. A requeued letter may be requeued again where its redrive is parked. `force`
-    sends what is in vain too, and what got lost on its way. `bulk` says that these are some of
-    more than `outbox.MOST_AT_ONCE`, as a batch of more says by itself: they go after what somebody
-    waits for. Raises TransientError, and nothing has changed, when the database is too busy.
+    sends what is in vain too, and what got lost on its way, as it may have once it was sent.
+    `bulk` says that these are some of more than `outbox.MOST_AT_ONCE`, as a batch of more says
+    by itself: they go after what somebody waits for. Raises TransientError, and nothing has
+    changed, when the database is too busy.
     """
     # By the whole decision and not by this piece of it, which may hold few of its letters.
     is_bulk = bulk or (batch is not None and batch.matched > outbox.MOST_AT_ONCE)
@@ -58,7 +59,9 @@ def requeue(
             vain = redrive.why_in_vain()
             if letter.state == State.OPEN:
                 refusal = redrive.why_impossible() or ("" if force or even_in_vain else vain)
-            elif letter.state == State.REQUEUED and (force or letters.is_parked(letter)):
+            elif letter.state == State.REQUEUED and (
+                letters.is_parked(letter) or (force and not letters.is_waiting(letter))
+            ):
                 refusal = redrive.why_impossible()
             else:
                 refusal = letters.why_settled(letter)

@@ -421,3 +421,28 @@ def test_a_decision_that_breaks_off_tells_what_was_done_before(
     assert answer.status_code == 302
     assert says in said(answer)
     assert f"Letter {letters[0].pk}: Discarded." in said(answer)
+
+
+def test_a_letter_whose_redrive_has_not_gone_cannot_have_got_lost(sign_in: SignIn) -> None:
+    letter = died(b"no event", reason="MalformedEvent", attempt=0)
+    client = sign_in(*ALL_RIGHTS)
+
+    first = client.post(decision_url("requeue", letter.pk), {"force": "1"})
+    second = client.post(decision_url("requeue", letter.pk), {"force": "1"})
+    OutboxMessage.objects.update(state="sent")
+    third = client.post(decision_url("requeue", letter.pk), {"force": "1"})
+
+    assert "Requeued." in said(first)
+    assert "already requeued by" in said(second)
+    assert "Requeued." in said(third)
+    assert OperatorDecision.objects.filter(action="requeue").count() == 2
+
+
+@pytest.mark.parametrize("act", ["hold", "resume"])
+def test_a_target_with_a_sign_that_postgresql_cannot_keep_is_no_target(
+    sign_in: SignIn, act: str
+) -> None:
+    answer = sign_in(*ALL_RIGHTS).post(f"{QUEUES}{act}/", {"target": "a\0b", "reason": "why"})
+
+    assert answer.status_code in (302, 400)
+    assert not OperatorDecision.objects.exists()
