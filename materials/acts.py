@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 from materials import actions, signed_out
 from materials.as_readers_see import draw
 from materials.differences import differences
-from materials.forms import WithdrawForm, version_in
+from materials.forms import WithdrawForm, whole_number_in
 from materials.guard import needs
 from materials.models import Material, Revision
 from materials.refusals import ActionRefused, InvalidMaterial, TryAgain, UnknownMaterial
@@ -36,7 +36,7 @@ def publish(request: HttpRequest, material_id: str) -> HttpResponse:
     """
     if request.method != "POST":
         return _confirm_publishing(request, material_id)
-    version = version_in(request.POST["version"]) if "version" in request.POST else None
+    version = whole_number_in(request.POST["version"]) if "version" in request.POST else None
     refusal = publish_and_tell(request, material_id, version=version)
     return _answer(request, material_id, refusal)
 

@@ -19,7 +19,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from materials import actions, signed_out
-from materials.forms import WithdrawForm, version_in
+from materials.forms import WithdrawForm, whole_number_in
 from materials.guard import insist, needs
 from materials.listing import Selection
 from materials.models import Material, MaterialQuerySet, is_material_id
@@ -109,10 +109,10 @@ def _go_on(request: HttpRequest, act: str) -> HttpResponse:
     fragment = "HX-Request" in request.headers
     slice_, rest = (items[:SLICE], items[SLICE:]) if fragment else (items, [])
     user = cast(User, request.user)
-    before = version_in(request.POST.get("before", "0"))
+    before = whole_number_in(request.POST.get("before", "0"))
     is_bulk = before + len(items) > outbox.MOST_AT_ONCE
     results = [_act(act, item, reason=reason, user=user, bulk=is_bulk) for item in slice_]
-    done = version_in(request.POST.get("done", "0")) + sum(result.done for result in results)
+    done = whole_number_in(request.POST.get("done", "0")) + sum(result.done for result in results)
     count = before + len(results)
     context = {
         "act": act,
@@ -146,7 +146,7 @@ def _act(act: str, item: str, *, reason: str, user: User, bulk: bool) -> Result:
                 material_id,
                 actor=user.get_username(),
                 user=user,
-                version=version_in(version),
+                version=whole_number_in(version),
                 bulk=bulk,
                 comes_back=item.endswith(COMES_BACK),
             )

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from materials import actions
 from materials.content import Content
 from materials.differences import differences
-from materials.forms import version_in
+from materials.forms import whole_number_in
 from materials.guard import needs
 from materials.models import Material, Revision
 from materials.posted_from import posted_from
@@ -54,8 +54,8 @@ def compare(request: HttpRequest, material_id: str) -> HttpResponse:
 @needs("materials.view_material", "materials.change_material")
 def restore(request: HttpRequest, material_id: str) -> HttpResponse:
     """Make a `revision` the draft; with the `version` that the page saw, only over that one."""
-    number = version_in(request.POST.get("revision", ""))
-    version = version_in(request.POST["version"]) if "version" in request.POST else None
+    number = whole_number_in(request.POST.get("revision", ""))
+    version = whole_number_in(request.POST["version"]) if "version" in request.POST else None
     try:
         actions.restore(
             material_id,
@@ -75,7 +75,7 @@ def restore(request: HttpRequest, material_id: str) -> HttpResponse:
 def _side(text: str | None, numbers: list[int]) -> str | None:
     if text == DRAFT:
         return DRAFT
-    number = version_in(text or "")
+    number = whole_number_in(text or "")
     return str(number) if number in numbers else None
 
 

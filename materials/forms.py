@@ -103,7 +103,7 @@ class DraftForm(_ShowsRefusals):
         return str(self.cleaned_data["tags"]).splitlines()
 
     def clean_version(self) -> int:
-        return version_in(self.cleaned_data["version"])
+        return whole_number_in(self.cleaned_data["version"])
 
     def content(self) -> dict[str, Any]:
         """The fields of the draft, as `actions` take them. Call after `is_valid()`."""
@@ -150,8 +150,8 @@ class WithdrawForm(_ShowsRefusals):
     )
 
 
-def version_in(text: str) -> int:
-    """The version a form was made from; 0, which no draft has, where it does not say."""
+def whole_number_in(text: str) -> int:
+    """What an address or a form says as a number; 0, which no draft or revision has, if nothing."""
     return int(text) if text.isdecimal() and len(text) < 20 else 0
 
 

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from materials.forms import WithdrawForm, version_in
+from materials.forms import WithdrawForm, whole_number_in
 from materials.models import Schedule
 
 ZONE_COOKIE = "zone"
@@ -55,7 +55,7 @@ class ScheduleForm(WithdrawForm):
         that was planned, or this one.
         """
         kept = request.COOKIES.get(ZONE_COOKIE, "")
-        seen = version_in(request.GET.get("version", ""))
+        seen = whole_number_in(request.GET.get("version", ""))
         if planned is None:
             zone = kept if kept in _zones() else settings.TIME_ZONE
             form = cls(initial={"zone": zone, "version": seen or draft_version})
@@ -87,7 +87,7 @@ class ScheduleForm(WithdrawForm):
     def clean_version(self) -> int | None:
         """None where the form does not say."""
         text = self.cleaned_data["version"]
-        return version_in(text) if text else None
+        return whole_number_in(text) if text else None
 
     def clean(self) -> dict[str, Any]:
         """Turn the moment of that zone into the instant; a clock change may leave no such one."""

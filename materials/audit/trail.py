@@ -8,6 +8,7 @@ import msgspec
 from django.db import DEFAULT_DB_ALIAS
 
 from materials.audit.models import AuditRecord
+from messaging.running.inert_text import inert
 
 # An envelope has up to 256 KiB: a page stays below 26 MB.
 PAGE_SIZE = 100
@@ -50,7 +51,7 @@ def as_lines(trail: Iterable[AuditRecord]) -> Iterator[str]:
             record.type.removeprefix("material."),
             record.material_id,
             record.revision,
-            _printable(record.actor) or "-",
+            inert(record.actor) or "-",
             record.event_id,
         )
     if not received:
@@ -82,7 +83,3 @@ def _object(record: AuditRecord) -> str:
 
 def _moment(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -22,7 +22,8 @@ from messaging.letters.pieces import newest_letter, next_piece
 from messaging.letters.search import Selection
 from messaging.letters.standing import superseded
 from messaging.models import DeadLetter, DeadLetterQuerySet, OperatorBatch, OperatorDecision
-from messaging.operating.decision_log import DELIVERY, Operator, entry, storable
+from messaging.operating.decision_log import DELIVERY, Operator, entry
+from messaging.running.inert_text import storable
 from messaging.storing.database_errors import kind_of, sanitised
 from messaging.storing.patient_transactions import in_one_transaction
 

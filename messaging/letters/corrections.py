@@ -24,8 +24,9 @@ from messaging.letters import redrives
 from messaging.letters.at_hand import Answer, AtHand
 from messaging.letters.body_claims import claim_bodies
 from messaging.models import Correction, DeadLetter, OperatorDecision
-from messaging.operating.decision_log import Operator, storable
+from messaging.operating.decision_log import Operator
 from messaging.running.error_texts import sanitised
+from messaging.running.inert_text import storable
 from messaging.storing.patient_transactions import in_one_transaction
 
 MAX_DIFF_CHARACTERS = 64 * 1024

@@ -13,7 +13,8 @@ from messaging import registry
 from messaging.letters.search import ALL, Selection, as_moment
 from messaging.management.whole_numbers import whole_number
 from messaging.models import DeadLetter
-from messaging.operating.decision_log import Operator, storable
+from messaging.operating.decision_log import Operator
+from messaging.running.inert_text import storable
 
 
 def add_filters(parser: CommandParser, *, state: str | None, reason_is_why: bool = False) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from messaging.models import DeadLetter, OperatorBatch, OperatorDecision
+from messaging.running.inert_text import storable
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,3 @@ def entry(
         batch=batch,
         detail=dict(detail or {}),
     )
-
-
-def storable(text: str) -> str:
-    """Without U+0000 and lone surrogates, which a page or a shell may hand over."""
-    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")

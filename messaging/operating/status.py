@@ -132,7 +132,7 @@ def _consumers(problems: list[str]) -> dict[str, ConsumerCounts]:
             problems.append(f"receipts: not counted within {COUNTING_LIMIT_SECONDS:.0f} s")
         except Error as error:
             problems.append(f"receipts: {sanitised(error)}")
-    return {each.name: ConsumerCounts() for each in _known()}
+    return {each.name: ConsumerCounts() for each in registry.consumers()}
 
 
 def _queues(problems: list[str], paused: Sequence[Pause]) -> tuple[bool, dict[str, QueueDepth]]:
@@ -147,12 +147,8 @@ def _queues(problems: list[str], paused: Sequence[Pause]) -> tuple[bool, dict[st
     return True, {name: depth for name, depth in depths.items() if depth is not None}
 
 
-def _known() -> tuple[registry.Consumer, ...]:
-    return registry.consumers()
-
-
 def _dead_queues() -> list[str]:
-    return [topology().dead(each.name) for each in _known()]
+    return [topology().dead(each.name) for each in registry.consumers()]
 
 
 def _outbox_problems(outbox: OutboxState) -> Iterator[Problem]:
@@ -185,7 +181,7 @@ def _queue_problems(
     depths: Mapping[str, QueueDepth | None], paused: Collection[str]
 ) -> Iterator[Problem]:
     # A paused one has none, and that is said once.
-    mains = {topology().main(each.name) for each in _known() if each.name not in paused}
+    mains = {topology().main(each.name) for each in registry.consumers() if each.name not in paused}
     dead = set(_dead_queues())
     for name, depth in depths.items():
         if depth is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import psycopg
 
+from messaging.running.inert_text import storable
 from messaging.running.screening import screen
 
 MAX_TEXT = 500
@@ -31,7 +32,7 @@ def traceback_text(error: BaseException) -> str:
     No local variables; each error's words as in `sanitised`; of a long one the end is kept.
     """
     blocks = [_block(link) for link in reversed(list(_chain(error)))]
-    raw = _storable("\n".join(blocks)).encode("utf-8")
+    raw = storable("\n".join(blocks)).encode("utf-8")
     if len(raw) <= MAX_TRACEBACK_BYTES:
         return raw.decode("utf-8")
     kept = raw[-(MAX_TRACEBACK_BYTES - 4) :].decode("utf-8", "ignore")
@@ -60,12 +61,7 @@ def _shorten(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(_storable(text).split())
-
-
-def _storable(text: str) -> str:
-    """Neither U+0000, which PostgreSQL refuses, nor surrogates, which no encoding takes."""
-    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
+    return " ".join(storable(text).split())
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

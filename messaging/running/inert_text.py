@@ -1,4 +1,4 @@
-"""Foreign text as it may be put on a terminal: what does not print stands as its escape."""
+"""Foreign text as it may be put on a terminal or into a database: what cannot stands escaped."""
 
 from typing import Any
 
@@ -15,6 +15,11 @@ def inert_block(data: bytes, *, limit_bytes: int) -> str:
     shown = "\n".join(inert(line) for line in text.split("\n"))
     more = len(data) - limit_bytes
     return f"{shown}\n… and {more} bytes more" if more > 0 else shown
+
+
+def storable(text: str) -> str:
+    """Neither U+0000, which PostgreSQL refuses, nor surrogates, which no encoding takes."""
+    return text.replace("\0", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _escape(char: str) -> str:
