@@ -13,6 +13,7 @@ from catalogsite.known_secrets import known_secrets
 from catalogsite.secret_key import kept_secret_key
 from messaging.broker.address import BrokerAddress
 from messaging.errors import ConfigurationError
+from messaging.event.fields import MATERIAL_ID
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = BASE_DIR / "var"
@@ -66,7 +67,7 @@ SIMULATE_TEMPORARY = frozenset(
     env.items(
         "SIMULATE_TEMPORARY",
         default=[],
-        pattern=r"[a-z0-9][a-z0-9._-]{0,63}",
+        pattern=MATERIAL_ID,
         says="must be material ids separated by commas",
     )
 )

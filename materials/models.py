@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from materials.content import Content
 from materials.planned import Schedule
+from messaging.event.fields import MATERIAL_ID
 
 __all__ = [
     "TEXTS",
@@ -29,7 +30,7 @@ __all__ = [
     "validate_material_id",
 ]
 
-_MATERIAL_ID = re.compile(r"\A[a-z0-9][a-z0-9._-]{0,63}\Z")
+_MATERIAL_ID = re.compile(rf"\A{MATERIAL_ID}\Z")
 validate_material_id = RegexValidator(
     _MATERIAL_ID.pattern,
     _(

@@ -15,8 +15,9 @@ from materials import schedules
 from materials.models import Schedule
 from materials.refusals import TryAgain
 from messaging.errors import OutageError
-from messaging.running.process import DONE, FAILED, Backoff, Lifetime
-from messaging.storing.database_errors import sanitised
+from messaging.running.error_texts import sanitised
+from messaging.running.exit_codes import DONE, FAILED
+from messaging.running.process import Backoff, Lifetime
 from messaging.storing.database_turns import DatabaseTurns
 
 log = structlog.get_logger(__name__)

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from materials.holdups import Look
+from messaging import registry
 from messaging.envelope import MAX_ATTEMPT
 from messaging.models import DeadLetter, InboxReceipt, OutboxMessage, Pause
-from messaging.operating import pauses
 from messaging.running.inert_text import inert
 
 LATE_AFTER = timedelta(seconds=2)
@@ -170,7 +170,7 @@ def _why_not_sent(
 ) -> str:
     if handled:
         return _("It has arrived; the broker's confirmation is being noted.")
-    if now - saved_at > LATE_AFTER and (pause := _pause_of(pauses.RELAY, look)):
+    if now - saved_at > LATE_AFTER and (pause := _pause_of(registry.RELAY, look)):
         return _held_by(pause)
     if message["attempts"] and message["due_at"] > now:
         return _("The broker did not take it. Trying again about %s.") % _clock(message["due_at"])

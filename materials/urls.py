@@ -12,12 +12,13 @@ from materials import (
     schedule_views,
     views,
 )
+from messaging.event.fields import MATERIAL_ID
 
 
 class MaterialIdConverter:
     """Only ids of the contract have pages; everything else is not found."""
 
-    regex = "[a-z0-9][a-z0-9._-]{0,63}"
+    regex = MATERIAL_ID
 
     def to_python(self, value: str) -> str:
         return value

@@ -13,7 +13,8 @@ def prepare(*, count: int) -> Callable[[], Done]:
 
     from messaging.broker.sessions import topology
     from messaging.management.running import what_is_loaded_left_alone
-    from messaging.running.process import DONE, Lifetime
+    from messaging.running.exit_codes import DONE
+    from messaging.running.process import Lifetime
     from messaging.sending.relay import Relay
 
     connection.ensure_connection()

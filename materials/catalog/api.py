@@ -20,6 +20,7 @@ from materials.catalog.models import CatalogEntry, CatalogQuerySet
 from materials.catalog.pages import PAGE_SIZE
 from materials.catalog.reading import for_reading
 from materials.catalog.selection import Selection
+from messaging.event.fields import MATERIAL_ID
 
 LARGEST_PAGE_SIZE = 50
 
@@ -108,7 +109,7 @@ def _positive(query: QueryDict, name: str) -> int | None:
 def _read_cursor(text: str | None) -> tuple[datetime, str] | None:
     if text is None:
         return None
-    match = re.fullmatch(r"([0-9]{1,18}),([a-z0-9][a-z0-9._-]{0,63})", text, re.ASCII)
+    match = re.fullmatch(rf"([0-9]{{1,18}}),({MATERIAL_ID})", text, re.ASCII)
     if match is None:
         raise ValueError("after is not from a link of this list.")
     return _FIRST + timedelta(microseconds=min(int(match[1]), _MOMENTS)), match[2]

@@ -11,6 +11,8 @@ from django.urls import reverse
 from django.utils.translation import get_language_info
 from django.utils.translation import gettext_lazy as _
 
+from messaging.event.fields import MATERIAL_ID
+
 
 class CatalogQuerySet(models.QuerySet["CatalogEntry"]):
     def published(self) -> Self:
@@ -117,7 +119,7 @@ def name_of_language(tag: str) -> str:
         return tag
 
 
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_ID = re.compile(MATERIAL_ID)
 
 _HAS_TAG_ON_SQLITE = """(
     instr(catalog_entry.tags, %s)

@@ -10,6 +10,7 @@ from django.views.decorators.cache import cache_control
 
 from materials.catalog.pages import PAGE_SIZE
 from materials.catalog.reading import for_reading
+from messaging.event.fields import MATERIAL_ID
 
 
 @for_reading
@@ -34,7 +35,7 @@ def _ask(name: str, words: str, **schema: Any) -> dict[str, Any]:
     return {"name": name, "in": "query", "description": words, "schema": schema}
 
 
-_MATERIAL_ID = {"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"}
+_MATERIAL_ID = {"type": "string", "pattern": f"^{MATERIAL_ID}$"}
 _NUMBER = {"type": "integer", "minimum": 1, "maximum": 999_999_999}
 _UNCHANGED = {"description": "What the `If-None-Match` of the request names still holds."}
 
@@ -70,7 +71,7 @@ _LIST = {
             "after",
             "A place in the list, from the link `next`.",
             type="string",
-            pattern="^[0-9]{1,18},[a-z0-9][a-z0-9._-]{0,63}$",
+            pattern=f"^[0-9]{{1,18}},{MATERIAL_ID}$",
         ),
         _CONDITION,
     ],

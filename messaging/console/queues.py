@@ -157,7 +157,8 @@ def _show(request: HttpRequest) -> HttpResponse:
         "leases": RelayLease.objects.all(),
         "now": timezone.now(),
         "targets": [
-            TargetRow(name, name == pauses.RELAY, by_target.get(name)) for name in pauses.targets()
+            TargetRow(name, name == registry.RELAY, by_target.get(name))
+            for name in pauses.targets()
         ],
         "charts": _charts(),
         "most_receipts": MOST_RECEIPTS,

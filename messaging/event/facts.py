@@ -13,6 +13,7 @@ from uuid import UUID
 
 import msgspec
 
+from messaging.event.fields import MATERIAL_ID
 from messaging.event.json_strict import MAX_BODY_BYTES
 
 
@@ -80,7 +81,7 @@ _DECODER = json.JSONDecoder(
 )
 _EVENT_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_MATERIAL_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_MATERIAL_ID = re.compile(MATERIAL_ID)
 
 
 def _event_id(value: object) -> UUID | None:

@@ -30,6 +30,8 @@ OccurredAt = Annotated[
         },
     ),
 ]
+# The same, for addresses and settings: as a regular expression for the whole of a text.
+MATERIAL_ID = "[a-z0-9][a-z0-9._-]{0,63}"
 MaterialId = Annotated[
     str, Meta(pattern="^[a-z0-9][a-z0-9._-]*" + _END, min_length=1, max_length=64)
 ]

@@ -8,7 +8,7 @@ from django.db import IntegrityError, models, transaction
 from messaging.envelope import MAX_ATTEMPT, Event
 from messaging.models import FailedAttempt
 from messaging.registry import Consumer
-from messaging.storing.database_errors import sanitised, traceback_text
+from messaging.running.error_texts import sanitised, traceback_text
 
 _TRIES_AGAINST_TWINS = 5
 

@@ -17,7 +17,8 @@ from messaging.handling import effects, receipts
 from messaging.handling.effects import Effects, Refusals
 from messaging.models import InboxReceipt
 from messaging.registry import Consumer, Outcome
-from messaging.storing.database_errors import kind_of, sanitised
+from messaging.running.error_texts import sanitised
+from messaging.storing.database_errors import kind_of
 
 
 def handle(

@@ -27,7 +27,8 @@ from messaging.handling.suspects import Suspects
 from messaging.handling.unhandled import Unhandled
 from messaging.operating.pauses import LOOK_SECONDS, PauseWatch, serve_between_pauses
 from messaging.registry import Consumer, Outcome
-from messaging.running.process import DONE, FAILED, Lifetime
+from messaging.running.exit_codes import DONE, FAILED
+from messaging.running.process import Lifetime
 from messaging.storing.database_turns import DatabaseTurns
 
 log = structlog.get_logger(__name__)

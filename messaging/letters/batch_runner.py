@@ -12,8 +12,9 @@ from django.db import Error, connections
 
 from messaging.errors import ConfigurationError, OutageError, TransientError
 from messaging.letters import batches
-from messaging.running.process import DONE, FAILED, Backoff, Lifetime
-from messaging.storing.database_errors import sanitised
+from messaging.running.error_texts import sanitised
+from messaging.running.exit_codes import DONE, FAILED
+from messaging.running.process import Backoff, Lifetime
 from messaging.storing.database_turns import DatabaseTurns, what_holds_it_up
 
 log = structlog.get_logger(__name__)

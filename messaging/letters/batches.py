@@ -23,8 +23,9 @@ from messaging.letters.search import Selection
 from messaging.letters.standing import superseded
 from messaging.models import DeadLetter, DeadLetterQuerySet, OperatorBatch, OperatorDecision
 from messaging.operating.decision_log import DELIVERY, Operator, entry
+from messaging.running.error_texts import sanitised
 from messaging.running.inert_text import storable
-from messaging.storing.database_errors import kind_of, sanitised
+from messaging.storing.database_errors import kind_of
 from messaging.storing.patient_transactions import in_one_transaction
 
 log = structlog.get_logger(__name__)

@@ -30,8 +30,9 @@ from messaging.errors import ConfigurationError, OutageError
 from messaging.letters.arrivals import Arrival, read_arrival
 from messaging.letters.intake import take_in
 from messaging.letters.resolution import resolve_delivered
-from messaging.running.process import DONE, FAILED, Lifetime
-from messaging.storing.database_errors import sanitised
+from messaging.running.error_texts import sanitised
+from messaging.running.exit_codes import DONE, FAILED
+from messaging.running.process import Lifetime
 from messaging.storing.database_turns import DatabaseTurns
 
 log = structlog.get_logger(__name__)

@@ -18,8 +18,9 @@ from messaging.handling import inbox
 from messaging.letters import redrives
 from messaging.models import DeadLetter
 from messaging.registry import Consumer
+from messaging.running.error_texts import sanitised, traceback_text
 from messaging.storing import schema
-from messaging.storing.database_errors import kind_of, names_nothing, sanitised, traceback_text
+from messaging.storing.database_errors import kind_of, names_nothing
 
 
 @dataclass(frozen=True)

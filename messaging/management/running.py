@@ -10,7 +10,8 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from messaging.errors import ConfigurationError, OutageError
-from messaging.running.process import DONE, MISCONFIGURED, Lifetime
+from messaging.running.exit_codes import DONE, MISCONFIGURED
+from messaging.running.process import Lifetime
 from messaging.storing.database_turns import DatabaseTurns
 
 

@@ -19,7 +19,7 @@ class PauseQuerySet(models.QuerySet["Pause"]):
 class Pause(models.Model):
     """One target stands still, in all its processes, until somebody resumes it or the time is over.
 
-    The target is a consumer's name, or the relay's (`messaging.operating.pauses.RELAY`).
+    The target is a consumer's name, or the relay's (`messaging.registry.RELAY`).
     """
 
     target = models.CharField(max_length=64, unique=True)

@@ -24,7 +24,6 @@ from messaging.storing.patient_transactions import in_one_transaction
 
 log = structlog.get_logger(__name__)
 
-RELAY = registry.RELAY
 LOOK_SECONDS = 0.9
 
 Action = OperatorDecision.Action
@@ -32,7 +31,7 @@ Action = OperatorDecision.Action
 
 def targets() -> list[str]:
     """Whatever can be paused: the relay, and each consumer."""
-    return [RELAY, *(each.name for each in registry.consumers())]
+    return [registry.RELAY, *(each.name for each in registry.consumers())]
 
 
 def active(*, using: str = DEFAULT_DB_ALIAS) -> list[Pause]:

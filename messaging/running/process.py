@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Self
 
-from messaging.running.exit_codes import DONE, FAILED, MISCONFIGURED, MISUSED
+from messaging.running.exit_codes import DONE, FAILED
 from messaging.running.watchdog import STOP_SIGNALS, Pipe, Watchdog
-
-__all__ = ["DONE", "FAILED", "MISCONFIGURED", "MISUSED", "Backoff", "Lifetime"]
 
 STOP_GRACE_SECONDS = 4.0
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 30.0

@@ -19,9 +19,12 @@ from messaging.broker.session import Session
 from messaging.broker.sessions import serve_until_done
 from messaging.broker.topology import Topology
 from messaging.errors import ConfigurationError, DeliveryError, OutageError
-from messaging.operating.pauses import RELAY, PauseWatch
+from messaging.operating.pauses import PauseWatch
+from messaging.registry import RELAY
+from messaging.running.error_texts import sanitised
+from messaging.running.exit_codes import DONE, FAILED
 from messaging.running.logs import log_many
-from messaging.running.process import DONE, FAILED, Lifetime
+from messaging.running.process import Lifetime
 from messaging.sending import bulk_pace, outbox_queue, relay_connection
 from messaging.sending.bulk_pace import BulkPace
 from messaging.sending.due_rows import DueRows
@@ -30,7 +33,6 @@ from messaging.sending.messages import message_of, names_of
 from messaging.sending.rows import OutboxRow
 from messaging.sending.verdicts import Judgement, grouped, judge
 from messaging.sending.wakeup import bell
-from messaging.storing.database_errors import sanitised
 from messaging.storing.database_turns import DatabaseTurns
 
 log = structlog.get_logger(__name__)

@@ -21,17 +21,6 @@ from messaging.errors import (
     PermanentError,
     TransientError,
 )
-from messaging.running.error_texts import sanitised, traceback_text
-
-__all__ = [
-    "SET_UP_WRONGLY",
-    "is_busy",
-    "is_set_up_wrongly",
-    "kind_of",
-    "names_nothing",
-    "sanitised",
-    "traceback_text",
-]
 
 Kind = type[DeliveryError]
 

@@ -16,14 +16,10 @@ from messaging.errors import (
     PermanentError,
     TransientError,
 )
+from messaging.running.error_texts import sanitised
 from messaging.running.process import Backoff, Lifetime
 from messaging.storing import schema
-from messaging.storing.database_errors import (
-    is_busy,
-    kind_of,
-    names_nothing,
-    sanitised,
-)
+from messaging.storing.database_errors import is_busy, kind_of, names_nothing
 
 log = structlog.get_logger(__name__)
 

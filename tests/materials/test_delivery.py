@@ -18,7 +18,6 @@ from messaging import registry
 from messaging.broker.inspection import QueueDepth
 from messaging.broker.sessions import topology
 from messaging.models import InboxReceipt, OutboxMessage, Pause
-from messaging.operating import pauses
 from messaging.operating.pruning import Pruning
 from messaging.operating.receipt_pruning import prune_receipts
 from tests.materials.at_once import at_once
@@ -236,7 +235,7 @@ def test_what_is_late_to_be_handled_says_what_it_waits_for(ways, look: holdups.L
     assert journey().summary == "sent"
 
 
-@pytest.mark.parametrize("target", [pauses.RELAY, "catalog"])
+@pytest.mark.parametrize("target", [registry.RELAY, "catalog"])
 def test_what_an_operator_has_paused_says_who_holds_it_and_until_when(ways, target: str) -> None:
     published()
     if target == "catalog":

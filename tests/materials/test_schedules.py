@@ -15,7 +15,8 @@ from materials.kept_sentences import translated
 from materials.models import Material, Revision, Schedule
 from materials.refusals import InvalidMaterial, NotScheduled, TryAgain, UnknownMaterial
 from materials.schedule_runner import ScheduleRunner
-from messaging.running.process import DONE, FAILED, Lifetime
+from messaging.running.exit_codes import DONE, FAILED
+from messaging.running.process import Lifetime
 from messaging.storing.database_turns import DatabaseTurns
 from tests.materials.at_once import at_once
 from tests.materials.makers import draft, facts, person, published

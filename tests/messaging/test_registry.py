@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from messaging import registry
-from messaging.operating.pauses import RELAY
+from messaging.registry import RELAY
 
 pytestmark = pytest.mark.any_database
 

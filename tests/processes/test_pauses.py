@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from messaging import registry
 from messaging.broker.session import Session
 from messaging.models import InboxReceipt, OperatorDecision, OutboxMessage, Pause
 from messaging.operating import pauses
@@ -126,20 +127,20 @@ def test_a_paused_relay_sends_nothing_and_what_waits_goes_when_it_is_resumed(
     with relaying():
         record(published())
         eventually(lambda: not OutboxMessage.objects.pending().exists())
-        pause(pauses.RELAY)
+        pause(registry.RELAY)
         time_to_obey = time.monotonic() + OBEYED_SECONDS
         eventually(lambda: time.monotonic() > time_to_obey, OBEYED_SECONDS + 1)
 
         record(published("article-108"))
         never(lambda: queues.ready("catalog") != {"main": 1}, 1.5)
-        pauses.resume(pauses.RELAY, operator=OLGA)
+        pauses.resume(registry.RELAY, operator=OLGA)
 
         eventually(lambda: queues.ready("catalog") == {"main": 2}, OBEYED_SECONDS + 1)
 
 
 def test_once_sends_nothing_for_a_paused_relay(run: Run, queues: Queues) -> None:
     record(published())
-    pause(pauses.RELAY)
+    pause(registry.RELAY)
 
     assert relay_once() == 1
     assert queues.ready("catalog") == {}

@@ -11,7 +11,8 @@ from messaging.broker.inspection import Difference, differences
 from messaging.broker.sessions import serve_until_done, topology
 from messaging.errors import BrokerUnavailable
 from messaging.management.running import run_to_exit
-from messaging.running.process import DONE, FAILED, Backoff, Lifetime
+from messaging.running.exit_codes import DONE, FAILED
+from messaging.running.process import Backoff, Lifetime
 
 log = structlog.get_logger(__name__)
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from messaging.letters.failure_groups import FailureGroup, open_groups
 from messaging.management.tables import TableConsole
 from messaging.operating.status import DeliveryStatus, read_status
+from messaging.running.exit_codes import FAILED
 from messaging.running.inert_text import inert
-from messaging.running.process import FAILED
 
 
 class Command(BaseCommand):

@@ -250,7 +250,7 @@ def test_a_pause_whose_time_is_over_holds_no_longer() -> None:
 def test_editors_are_told_that_delivery_is_paused(admin_client: Client) -> None:
     assert "paused" not in admin_client.get("/editor/").content.decode()
 
-    pauses.pause(pauses.RELAY, operator=Operator("olga"), reason="moving house")
+    pauses.pause(registry.RELAY, operator=Operator("olga"), reason="moving house")
 
     page = admin_client.get("/editor/").content.decode()
     assert "what you publish is kept and goes out later" in page

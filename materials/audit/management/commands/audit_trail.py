@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError
 
 from materials.audit import trail
+from messaging.event.fields import MATERIAL_ID
 from messaging.running.exit_codes import FAILED, MISCONFIGURED
 from messaging.running.process import Lifetime
 from messaging.storing.database_errors import SET_UP_WRONGLY, is_set_up_wrongly
@@ -53,6 +54,6 @@ class Command(BaseCommand):
 
 
 def _material_id(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", text):
+    if not re.fullmatch(MATERIAL_ID, text):
         raise argparse.ArgumentTypeError(f"{text[:80]!a} is not a material's id")
     return text
