@@ -42,6 +42,7 @@ class _Notifications:
     def __init__(self, using: str) -> None:
         self._using = using
         self._listener: Any = None
+        self._is_new = False
 
     def fileno(self) -> int | None:
         if self._listener is None:
@@ -51,12 +52,14 @@ class _Notifications:
     def rang(self) -> bool:
         if self._listener is None:
             return False
+        # What was said before it listened, or while it was broken, was not heard: look.
+        was_new, self._is_new = self._is_new, False
         try:
             # All of them are taken: one left unread would not make the descriptor readable.
-            return bool(list(self._listener.connection.notifies(timeout=0)))
+            return bool(list(self._listener.connection.notifies(timeout=0))) or was_new
         except (psycopg.Error, Error):
             self.close()
-            return True  # What was said meanwhile was not heard: look.
+            return True
 
     def close(self) -> None:
         if self._listener is not None:
@@ -72,6 +75,7 @@ class _Notifications:
             listener.close()
         else:
             self._listener = listener
+            self._is_new = True
 
 
 class _DataVersion:

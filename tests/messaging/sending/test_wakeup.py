@@ -63,6 +63,19 @@ def test_it_rings_once_for_what_another_process_commits(run: Run) -> None:
         assert not hanging.rang()
 
 
+def test_it_rings_for_what_was_committed_before_it_listened(run: Run) -> None:
+    connection.ensure_connection()
+    hanging = bell("default")
+    try:
+        publish_elsewhere()
+        hanging.fileno()
+
+        assert hanging.rang()
+        assert not hanging.rang()
+    finally:
+        hanging.close()
+
+
 def test_it_is_silent_when_nothing_was_committed(run: Run) -> None:
     with hung() as hanging:
         publish_elsewhere(commit=False)
